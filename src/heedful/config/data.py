@@ -1,0 +1,116 @@
+"""Where the text comes from: corpora, their weights, and what is filtered out of them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from heedful.config.section import Section
+
+
+class CorpusSettings(Section):
+    """What every kind of corpus may say about itself."""
+
+    weight: float = Field(default=1.0, gt=0)
+    """How often a pair of this corpus is drawn relative to a pair of weight 1: 2 repeats it, 0.5 takes every other."""
+
+    source_language: str | None = None
+    """Overrides `data.source_language` for this corpus."""
+
+    target_language: str | None = None
+    """Overrides `data.target_language` for this corpus."""
+
+
+class LineCorpus(CorpusSettings):
+    """Two files, aligned line by line. Names may end in .gz, .xz or .zst."""
+
+    kind: Literal["lines"] = "lines"
+    source: str
+    """File with the source sentences, one a line."""
+
+    target: str
+    """File with their translations, line i for line i."""
+
+
+class TsvCorpus(CorpusSettings):
+    """One file with tab-separated columns."""
+
+    kind: Literal["tsv"]
+    path: str
+    """File with one pair a line."""
+
+    source_column: int = Field(default=0, ge=0)
+    """Column of the source sentence, from 0."""
+
+    target_column: int = Field(default=1, ge=0)
+    """Column of the target sentence, from 0."""
+
+
+class JsonlCorpus(CorpusSettings):
+    """One file with one JSON object a line."""
+
+    kind: Literal["jsonl"]
+    path: str
+    """File with one object a line."""
+
+    source_key: str = "source"
+    """Key of the source sentence."""
+
+    target_key: str = "target"
+    """Key of the target sentence."""
+
+
+Corpus = Annotated[LineCorpus | TsvCorpus | JsonlCorpus, Field(discriminator="kind")]
+
+
+class FilterConfig(Section):
+    """Which training pairs are left out. What is left out is counted and said."""
+
+    max_tokens: int = Field(default=256, ge=1)
+    """Longest side of a pair in tokens; longer training pairs are left out."""
+
+    max_ratio: float | None = Field(default=None, gt=1)
+    """Largest ratio between the token counts of the two sides."""
+
+    drop_duplicates: bool = False
+    """Leave out a pair that has occurred before."""
+
+
+class DataConfig(Section):
+    """The corpora of a run. A leading `data/` in a path stands for the folder named in HEEDFUL_DATA, when that is set."""
+
+    source_language: str = "source"
+    """Code of the language translated from, such as "en"."""
+
+    target_language: str = "target"
+    """Code of the language translated into, such as "de"."""
+
+    train: list[Corpus] = Field(min_length=1)
+    """Corpora to learn from."""
+
+    validation: list[Corpus] = Field(min_length=1)
+    """Corpora on which progress is measured and checkpoints are chosen."""
+
+    test: dict[str, Corpus] = Field(default_factory=dict)
+    """Named corpora for `heedful evaluate --split NAME`; never seen in training."""
+
+    filters: FilterConfig = FilterConfig()
+    """Which training pairs are left out."""
+
+
+class TokenizerConfig(Section):
+    """How text becomes tokens. The tokenizer is learned from the training corpora."""
+
+    kind: Literal["bpe", "unigram"] = "bpe"
+    """Merges of frequent pairs (Sennrich et al., 2016), or a unigram language model over pieces (Kudo, 2018)."""
+
+    vocab_size: int = Field(default=8000, ge=300)
+    """Pieces in a vocabulary, the special symbols and the 256 bytes included."""
+
+    shared: bool = True
+    """One vocabulary for both languages (needed for three-way tying), or one for each."""
+
+    normalization: Literal["nfkc", "none"] = "nfkc"
+    """Unicode normalisation before anything else."""
+
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    """BPE-dropout (Provilkov et al., 2020): how often a merge is skipped in training. Only for `kind = "bpe"`."""

@@ -1,0 +1,89 @@
+"""The shape of a model. Alternatives are types with a `kind`, not flags."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from heedful.config.section import Section
+
+Rate = Annotated[float, Field(ge=0, lt=1)]
+
+
+class SinusoidalPositions(Section):
+    """Sines and cosines of geometrically growing wavelengths (section 3.5 of the paper). No parameters, any length."""
+
+    kind: Literal["sinusoidal"] = "sinusoidal"
+    layout: Literal["interleaved", "halves"] = "interleaved"
+    """Sine and cosine on neighbouring dimensions (the paper), or all sines before all cosines (Marian)."""
+
+
+class LearnedPositions(Section):
+    """One trained vector for each position."""
+
+    kind: Literal["learned"]
+    max_len: int = Field(default=1024, ge=1)
+    """Positions that exist; longer inputs are split."""
+
+
+class NoPositions(Section):
+    """No positions: the model sees a bag of tokens. For comparison."""
+
+    kind: Literal["none"]
+
+
+Positions = Annotated[SinusoidalPositions | LearnedPositions | NoPositions, Field(discriminator="kind")]
+
+
+class TransformerConfig(Section):
+    """The encoder-decoder of *Attention Is All You Need*."""
+
+    kind: Literal["transformer"] = "transformer"
+    dim: int = Field(default=512, ge=1)
+    """Width of the residual stream, d_model."""
+
+    num_heads: int = Field(default=8, ge=1)
+    """Attention heads, h; `dim` must be a multiple of it."""
+
+    hidden_dim: int = Field(default=2048, ge=1)
+    """Width inside the feed-forward layers, d_ff."""
+
+    num_encoder_layers: int = Field(default=6, ge=1)
+    """Depth of the encoder, N."""
+
+    num_decoder_layers: int = Field(default=6, ge=1)
+    """Depth of the decoder, N."""
+
+    norm: Literal["post", "pre"] = "post"
+    """LayerNorm after each residual sum (the paper) or before each sub-layer, with a final one on top."""
+
+    activation: Literal["relu", "gelu", "swish"] = "relu"
+    """Non-linearity of the feed-forward layers; the paper has relu, OPUS-MT models have swish."""
+
+    positions: Positions = SinusoidalPositions()
+    """How a token knows where it stands."""
+
+    tying: Literal["three_way", "two_way", "none"] = "three_way"
+    """Which of source embedding, target embedding and output projection share one matrix."""
+
+    output_bias: bool = False
+    """A bias on the logits (Marian models have one)."""
+
+    dropout: Rate = 0.1
+    """On embeddings plus positions, and on each sub-layer's output before it is added."""
+
+    attention_dropout: Rate = 0.0
+    """On the attention weights."""
+
+    hidden_dropout: Rate = 0.0
+    """On the activations inside the feed-forward layers."""
+
+    @model_validator(mode="after")
+    def _heads_divide_dim(self) -> Self:
+        if self.dim % self.num_heads:
+            raise ValueError(f"`dim` must be a multiple of `num_heads`, but {self.dim} is no multiple of {self.num_heads}.")
+        if self.dim % 2:
+            raise ValueError(f"`dim` must be even, but is {self.dim}.")
+        return self
+
+
+ModelConfig = TransformerConfig

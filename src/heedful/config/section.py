@@ -1,0 +1,9 @@
+"""What every section of a configuration has in common: it cannot be changed, and it knows all of its keys."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Section(BaseModel):
+    """A frozen group of settings. Unknown keys are errors; the sentence under a field is its documentation."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)

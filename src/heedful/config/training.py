@@ -1,0 +1,218 @@
+"""How a model is trained: batches, optimiser, schedule, regularisers, what is kept and when it is measured."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from heedful.config.section import Section
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class PaperSchedule(Section):
+    """lr = factor · dim^-0.5 · min(step^-0.5, step · warmup_steps^-1.5) (section 5.3 of the paper)."""
+
+    kind: Literal["paper"] = "paper"
+    warmup_steps: Count = 4000
+    """Steps of linear growth."""
+
+    factor: float = Field(default=1.0, gt=0)
+    """Scales the whole curve."""
+
+
+class InverseSqrtSchedule(Section):
+    """Linear warm-up to `peak`, then peak · sqrt(warmup_steps / step)."""
+
+    kind: Literal["inverse_sqrt"]
+    peak: float = Field(gt=0)
+    """Highest learning rate, reached at the end of the warm-up."""
+
+    warmup_steps: Count = 4000
+    """Steps of linear growth: step i of n uses i · peak / n."""
+
+
+class CosineSchedule(Section):
+    """Linear warm-up to `peak`, then half a cosine down to `final` at the last step."""
+
+    kind: Literal["cosine"]
+    peak: float = Field(gt=0)
+    """Highest learning rate."""
+
+    warmup_steps: Count = 1000
+    """Steps of linear growth."""
+
+    final: float = Field(default=0.0, ge=0)
+    """Learning rate at `training.max_steps`."""
+
+
+class ConstantSchedule(Section):
+    """Linear warm-up to `peak`, then constant."""
+
+    kind: Literal["constant"]
+    peak: float = Field(gt=0)
+    """The learning rate."""
+
+    warmup_steps: Count = 1
+    """Steps of linear growth."""
+
+
+Schedule = Annotated[
+    PaperSchedule | InverseSqrtSchedule | CosineSchedule | ConstantSchedule, Field(discriminator="kind")
+]
+
+
+class NoRegularizer(Section):
+    """Cross-entropy alone."""
+
+    kind: Literal["none"] = "none"
+
+
+class RDrop(Section):
+    """Two passes with different dropout must agree (Liang et al., 2021)."""
+
+    kind: Literal["r_drop"]
+    weight: float = Field(default=5.0, gt=0)
+    """Weight α of the symmetric KL divergence."""
+
+
+class SimCut(Section):
+    """A pass with tokens cut out must agree with the full one (Gao et al., 2022)."""
+
+    kind: Literal["simcut"]
+    weight: float = Field(default=3.0, gt=0)
+    """Weight α of the KL divergence."""
+
+    cut_rate: float = Field(default=0.05, gt=0, lt=1)
+    """How often a token's embedding is cut (set to zero)."""
+
+
+Regularizer = Annotated[NoRegularizer | RDrop | SimCut, Field(discriminator="kind")]
+
+
+class OptimizerConfig(Section):
+    """AdamW with the paper's moments (section 5.3)."""
+
+    betas: tuple[float, float] = (0.9, 0.98)
+    """Decay rates of the two moments."""
+
+    epsilon: float = Field(default=1e-9, gt=0)
+    """Added to the denominator."""
+
+    weight_decay: float = Field(default=0.0, ge=0)
+    """Decoupled weight decay, on matrices only."""
+
+
+class CheckpointConfig(Section):
+    """What is kept while a run goes on."""
+
+    every_steps: Count = 1000
+    """Steps between checkpoints (one is also written when training stops)."""
+
+    keep_last: Count = 5
+    """How many of the newest stay."""
+
+    keep_best: int = Field(default=1, ge=0)
+    """How many of the best by `validation.metric` stay beside them."""
+
+
+class AverageConfig(Section):
+    """The shipped model is the mean of several checkpoints (section 6.1 of the paper)."""
+
+    which: Literal["last", "best"] = "last"
+    """The newest checkpoints, or the best by `validation.metric`."""
+
+    count: Count = 5
+    """How many; 1 ships a single checkpoint."""
+
+
+class TrainingConfig(Section):
+    """The loop."""
+
+    max_steps: Count = 100_000
+    """Updates of the weights."""
+
+    batch_tokens: Count = 25_000
+    """Budget of a batch: padded target tokens, and as many source tokens."""
+
+    accumulate: Count = 1
+    """Batches whose gradients are summed into one update."""
+
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """bf16 autocasts the forward pass; weights and optimiser stay in fp32."""
+
+    compile: bool = False
+    """Compile the model with `torch.compile`."""
+
+    label_smoothing: float = Field(default=0.1, ge=0, lt=1)
+    """Probability mass spread over the whole vocabulary (section 5.4 of the paper)."""
+
+    clip_norm: float | None = Field(default=None, gt=0)
+    """Largest norm of the gradient."""
+
+    optimizer: OptimizerConfig = OptimizerConfig()
+    """Adam's constants."""
+
+    schedule: Schedule = PaperSchedule()
+    """Learning rate over steps."""
+
+    regularizer: Regularizer = NoRegularizer()
+    """A second term of the loss."""
+
+    ema_decay: float | None = Field(default=None, gt=0, lt=1)
+    """Validate and ship an exponential moving average of the weights with this decay."""
+
+    checkpoint: CheckpointConfig = CheckpointConfig()
+    """What is kept."""
+
+    average: AverageConfig = AverageConfig()
+    """Which checkpoints make the shipped model."""
+
+    patience: int | None = Field(default=None, ge=1)
+    """Stop after so many validations without a better `validation.metric`."""
+
+    log_every: Count = 50
+    """Steps between lines of metrics.jsonl."""
+
+    tensorboard: bool = False
+    """Also write TensorBoard events into the run folder (needs the package `tensorboard`)."""
+
+    init_from: str | None = None
+    """Start from the weights of this model folder (a new run; to go on with a run use --resume)."""
+
+
+class ValidationConfig(Section):
+    """When and how progress is measured."""
+
+    every_steps: Count = 1000
+    """Steps between validations."""
+
+    metric: Literal["loss", "bleu"] = "bleu"
+    """What "best" means."""
+
+    bleu_tokenize: Literal["13a", "none", "zh", "char", "intl"] = "13a"
+    """sacreBLEU's tokenizer; "none" for text that is tokenised already."""
+
+    max_sentences: int | None = Field(default=None, ge=1)
+    """Decode at most so many sentences for BLEU."""
+
+    num_samples: int = Field(default=3, ge=0)
+    """Sentences written to samples.jsonl at each validation."""
+
+
+class DecodingConfig(Section):
+    """How translations are searched for."""
+
+    beam_size: Count = 4
+    """Hypotheses kept per sentence; 1 is greedy."""
+
+    length_penalty: float = Field(default=0.6, ge=0)
+    """α of ((5 + length) / 6)^α (Wu et al., 2016; section 6.1 of the paper)."""
+
+    extra_tokens: int = Field(default=50, ge=0)
+    """An output has at most the input's tokens plus so many."""
+
+    max_source_tokens: Count = 256
+    """Longer inputs are split at sentence ends, translated in parts, and joined."""
+
+    batch_tokens: Count = 4096
+    """Padded source tokens decoded together."""
