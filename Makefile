@@ -1,0 +1,54 @@
+# Everything one does with a checkout. `make` alone lists the targets.
+#
+# One virtual environment serves all of them. It is made on first use and again when a requirement changes, so every
+# target works on a fresh clone. Another interpreter: make setup PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+# Two test processes with one thread each keep two cores busy without fighting over them.
+TEST_WORKERS ?= 2
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo test lint types format bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED) ## make .venv and install Heedful with all it needs (quick when nothing changed)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("Heedful needs Python 3.11 or newer, but %s is %d.%d.\nName another: make setup PYTHON=python3.12" % ("$(PYTHON)", v[0], v[1]))'
+	@echo "Setting up $(VENV) (the first time this fetches PyTorch and takes minutes) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.[dev,serve]'
+	@touch $@
+	@echo "Ready: $(BIN)/heedful --help"
+
+demo: setup ## train a small model on a generated corpus and translate unseen lines with it
+	@$(BIN)/heedful demo
+
+test: lint types ## lint, types and all tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(TEST_WORKERS) --dist loadfile --durations 15
+
+lint: setup ## style and the usual mistakes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup ## mypy in strict mode over the package
+	$(BIN)/mypy
+
+format: setup ## rewrite the sources in the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## decoding speed on this CPU beside other engines with the same weights
+	$(BIN)/python benchmarks/decode_cpu.py
+
+clean: ## remove the environment and caches; runs/ and data/ stay
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
