@@ -1,1 +1,33 @@
+"""The typed description of a run: what can be set, how it is read from TOML, and presets. No torch."""
 
+from heedful.config.data import Corpus, DataConfig, FilterConfig, JsonlCorpus, LineCorpus, TokenizerConfig, TsvCorpus
+from heedful.config.load import changed_settings, dump_toml, load_config, parse_config
+from heedful.config.model import ModelConfig, TransformerConfig
+from heedful.config.presets import PRESETS, deep_shallow, transformer_base, transformer_big, transformer_tiny
+from heedful.config.run import RunConfig
+from heedful.config.training import DecodingConfig, TrainingConfig, ValidationConfig
+
+__all__ = [
+    "PRESETS",
+    "Corpus",
+    "DataConfig",
+    "DecodingConfig",
+    "FilterConfig",
+    "JsonlCorpus",
+    "LineCorpus",
+    "ModelConfig",
+    "RunConfig",
+    "TokenizerConfig",
+    "TrainingConfig",
+    "TransformerConfig",
+    "TsvCorpus",
+    "ValidationConfig",
+    "changed_settings",
+    "deep_shallow",
+    "dump_toml",
+    "load_config",
+    "parse_config",
+    "transformer_base",
+    "transformer_big",
+    "transformer_tiny",
+]

@@ -1,0 +1,184 @@
+"""From a TOML file and overrides to a `RunConfig`, and back.
+
+Precedence: default < preset < file < override. Every problem of a file is reported at once, by the path a user would
+write (`training.schedule.peak`), with the nearest valid spelling for unknown names. Types are strict: `"8"` is no
+number and `true` is no count. This file knows how settings are written, not what they mean.
+"""
+
+import json
+import math
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue, ValidationError
+
+from heedful.config.explain import Table, explain, fill_default_kinds
+from heedful.config.presets import PRESETS
+from heedful.config.run import RunConfig
+from heedful.errors import ConfigError, UserError, nearest
+
+
+def load_config(path: Path | str, overrides: Sequence[str] = ()) -> RunConfig:
+    """Read a run description; each override is `section.key=value`, applied in order after the file."""
+    path = Path(path)
+    return parse_config(_read_text(path), overrides, origin=str(path))
+
+
+def parse_config(text: str, overrides: Sequence[str] = (), *, origin: str = "The configuration") -> RunConfig:
+    """Turn the text of a run description into a `RunConfig`, or raise one `ConfigError` with all its problems."""
+    try:
+        table = cast(Table, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(origin, [f"it is not valid TOML: {error}."]) from error
+    problems = [problem for override in overrides for problem in _apply_override(table, override)]
+    problems += _expand_preset(table)
+    problems += [f"`{name}` must be a finite number, but is {value}." for name, value in _non_finite(table)]
+    fill_default_kinds(RunConfig, table)
+    try:
+        # The JSON parser's strict mode takes a list for a tuple, which TOML needs, but no string for a number.
+        config = RunConfig.model_validate_json(json.dumps(table, default=str), strict=True)
+    except ValidationError as error:
+        raise ConfigError(origin, [*problems, *explain(RunConfig, error)]) from error
+    if problems:
+        raise ConfigError(origin, problems)
+    return config
+
+
+def dump_toml(config: RunConfig) -> str:
+    """Write a resolved configuration as TOML: every setting is there, and `parse_config` gives the same one back."""
+    settings = config.model_dump(mode="json", exclude_none=True)
+    return "\n".join(_toml_lines(settings, ())).strip() + "\n"
+
+
+def changed_settings(before: RunConfig, after: RunConfig) -> dict[str, tuple[JsonValue, JsonValue]]:
+    """Return the settings that differ, by dotted name, with both values; an absent one is None."""
+    old = dict(_leaves(before.model_dump(mode="json"), ""))
+    new = dict(_leaves(after.model_dump(mode="json"), ""))
+    names = [*old, *(name for name in new if name not in old)]
+    return {name: (old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)}
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        siblings = [str(p) for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+        hint = nearest(str(path), siblings)
+        remedy = f" Did you mean {hint}?" if hint else ""
+        raise UserError(f"The configuration {path} must exist, but there is no such file.{remedy}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"The configuration {path} must be UTF-8 text, but byte {error.start} is not.") from None
+    except OSError as error:
+        raise UserError(f"The configuration {path} cannot be read: {error.strerror}.") from None
+
+
+def _apply_override(table: Table, override: str) -> list[str]:
+    """Set one `section.key=value` in `table`; return what is wrong with it."""
+    name, equals, written = override.partition("=")
+    keys = [key.strip() for key in name.split(".")]
+    if not equals or not all(keys):
+        return [f"the override `{override}` must have the form section.key=value."]
+    here: JsonValue = table
+    for depth, key in enumerate(keys):
+        last = depth == len(keys) - 1
+        if isinstance(here, list) and key.isdecimal() and int(key) < len(here):
+            if last:
+                here[int(key)] = _toml_value(written)
+            else:
+                here = here[int(key)]
+        elif isinstance(here, dict):
+            if last:
+                here[key] = _toml_value(written)
+            else:
+                here = here.setdefault(key, {})
+        else:
+            return [f"the override `{override}` must name a setting, but `{'.'.join(keys[:depth])}` has no `{key}`."]
+    return []
+
+
+def _toml_value(written: str) -> JsonValue:
+    """Read what stands after `=` as TOML; what is no TOML value is plain text, so that quotes are rarely needed."""
+    try:
+        return cast(JsonValue, tomllib.loads(f"value = {written}")["value"])
+    except tomllib.TOMLDecodeError:
+        return written
+
+
+def _expand_preset(table: Table) -> list[str]:
+    """Put the settings of `model.preset` under what the file says about the model."""
+    model = table.get("model")
+    if not isinstance(model, dict) or "preset" not in model:
+        return []
+    name = model.pop("preset")
+    if not isinstance(name, str) or name not in PRESETS:
+        hint = nearest(str(name), PRESETS)
+        remedy = f' Did you mean "{hint}"?' if hint else f" There are {', '.join(PRESETS)}."
+        return [f"`model.preset` must be the name of a preset, but is {json.dumps(name, default=str)}.{remedy}"]
+    preset = cast(Table, PRESETS[name]().model_dump(mode="json"))
+    table["model"] = _merge(preset, model)
+    return []
+
+
+def _merge(under: Table, over: Table) -> Table:
+    """Lay `over` on `under`, table by table; a table of another `kind` replaces the one under it."""
+    merged = dict(under)
+    for key, value in over.items():
+        below = merged.get(key)
+        same_kind = (
+            isinstance(below, dict) and isinstance(value, dict) and value.get("kind") in (None, below.get("kind"))
+        )
+        merged[key] = _merge(cast(Table, below), cast(Table, value)) if same_kind else value
+    return merged
+
+
+def _non_finite(table: Table) -> Iterator[tuple[str, float]]:
+    for name, value in _leaves(table, ""):
+        if isinstance(value, float) and not math.isfinite(value):
+            yield name, value
+
+
+def _leaves(value: JsonValue, name: str) -> Iterator[tuple[str, JsonValue]]:
+    """Walk every setting that is neither a table nor a list of tables, by its dotted name."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{name}.{key}" if name else key)
+    elif isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
+        for position, inner in enumerate(value):
+            yield from _leaves(inner, f"{name}.{position}")
+    else:
+        yield name, value
+
+
+def _toml_lines(table: Mapping[str, JsonValue], path: tuple[str, ...]) -> Iterator[str]:
+    """Yield a table as TOML: its plain settings first, then its sub-tables, as the format wants it."""
+    tables: list[tuple[str, JsonValue]] = []
+    for key, value in table.items():
+        if isinstance(value, dict) or (isinstance(value, list) and value and isinstance(value[0], dict)):
+            tables.append((key, value))
+        else:
+            yield f"{_toml_key(key)} = {_toml_scalar(value)}"
+    for key, value in tables:
+        inner_path = (*path, _toml_key(key))
+        if isinstance(value, dict):
+            if any(not isinstance(inner, dict) for inner in value.values()):
+                yield from ("", f"[{'.'.join(inner_path)}]")
+            yield from _toml_lines(value, inner_path)
+        else:
+            for inner in cast(list[Table], value):
+                yield from ("", f"[[{'.'.join(inner_path)}]]")
+                yield from _toml_lines(inner, inner_path)
+
+
+def _toml_key(key: str) -> str:
+    bare = key.isascii() and bool(key) and all(c.isalnum() or c in "-_" for c in key)
+    return key if bare else json.dumps(key)
+
+
+def _toml_scalar(value: JsonValue) -> str:
+    """Write a plain value: JSON's spelling of strings, numbers, booleans and lists is TOML's as well.
+
+    The exceptions: TOML wants DEL escaped, and does not know the surrogate pairs of JSON's ASCII form.
+    """
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
