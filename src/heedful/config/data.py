@@ -76,7 +76,7 @@ class FilterConfig(Section):
 
 
 class DataConfig(Section):
-    """The corpora of a run. A leading `data/` in a path stands for the folder named in HEEDFUL_DATA, when that is set."""
+    """The corpora of a run. A leading `data/` in a path stands for the folder HEEDFUL_DATA, when that is set."""
 
     source_language: str = "source"
     """Code of the language translated from, such as "en"."""

@@ -47,7 +47,7 @@ def fill_default_kinds(schema: type[Section], table: Table) -> None:
         for inner in _tables_in(field.annotation, table.get(name)):
             members = _members(field.annotation)
             if len(members) > 1 and "kind" not in inner:
-                inner.update({"kind": kind for kind in _default_kinds(members)})
+                _fill_default_kind(members, inner)
             section = _member_for(members, inner)
             if section is not None:
                 fill_default_kinds(section, inner)
@@ -153,9 +153,10 @@ def _kind_of(section: type[Section]) -> str | None:
     return cast(str, get_args(field.annotation)[0]) if field else None
 
 
-def _default_kinds(members: list[type[Section]]) -> list[str]:
-    fields = [member.model_fields["kind"] for member in members]
-    return [cast(str, field.default) for field in fields if not field.is_required()]
+def _fill_default_kind(members: list[type[Section]], table: Table) -> None:
+    for member in members:
+        if not member.model_fields["kind"].is_required():
+            table["kind"] = member.model_fields["kind"].default
 
 
 def _member_for(members: list[type[Section]], table: Table) -> type[Section] | None:

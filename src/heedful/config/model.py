@@ -80,7 +80,9 @@ class TransformerConfig(Section):
     @model_validator(mode="after")
     def _heads_divide_dim(self) -> Self:
         if self.dim % self.num_heads:
-            raise ValueError(f"`dim` must be a multiple of `num_heads`, but {self.dim} is no multiple of {self.num_heads}.")
+            raise ValueError(
+                f"`dim` must be a multiple of `num_heads`, but {self.dim} is no multiple of {self.num_heads}."
+            )
         if self.dim % 2:
             raise ValueError(f"`dim` must be even, but is {self.dim}.")
         return self

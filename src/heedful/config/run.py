@@ -46,7 +46,11 @@ class RunConfig(Section):
     @model_validator(mode="after")
     def _parts_fit_together(self) -> Self:
         if self.model.tying == "three_way" and not self.tokenizer.shared:
-            raise ValueError('`model.tying` must be "two_way" or "none" when `tokenizer.shared` is false, but is "three_way".')
+            raise ValueError(
+                '`model.tying` must be "two_way" or "none" when `tokenizer.shared` is false, but is "three_way".'
+            )
         if self.tokenizer.dropout and self.tokenizer.kind != "bpe":
-            raise ValueError('`tokenizer.dropout` must be 0 when `tokenizer.kind` is "unigram": there are no merges to skip.')
+            raise ValueError(
+                '`tokenizer.dropout` must be 0 when `tokenizer.kind` is "unigram": there are no merges to skip.'
+            )
         return self
