@@ -1,1 +1,30 @@
+"""Blocks: tensors in, tensors out, plain keyword arguments. Nothing here knows a tokenizer, a config or a task."""
 
+from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention, attend, attend_fused
+from heedful.nn.embedding import OutputProjection, TokenEmbedding
+from heedful.nn.feed_forward import FeedForward
+from heedful.nn.initialization import initialize
+from heedful.nn.layers import DecoderLayer, EncoderLayer, PostNormResidual, PreNormResidual
+from heedful.nn.masks import causal_mask, padding_mask
+from heedful.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, sinusoidal_table
+
+__all__ = [
+    "DecoderLayer",
+    "EncoderLayer",
+    "FeedForward",
+    "LearnedPositions",
+    "MultiHeadAttention",
+    "MultiHeadSelfAttention",
+    "NoPositions",
+    "OutputProjection",
+    "PostNormResidual",
+    "PreNormResidual",
+    "SinusoidalPositions",
+    "TokenEmbedding",
+    "attend",
+    "attend_fused",
+    "causal_mask",
+    "initialize",
+    "padding_mask",
+    "sinusoidal_table",
+]

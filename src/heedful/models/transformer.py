@@ -1,0 +1,212 @@
+"""The Transformer of *Attention Is All You Need* (Vaswani et al., 2017), sections 3.1 to 3.5.
+
+Training reads `forward`: all target positions at once. Search reads `start`, `step` and `step_best`: one position at
+a time, with keys and values kept in a `DecoderCache`. Tests hold the two equal.
+This file knows token ids and masks; it knows no text, no loss and no search.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Literal, cast
+
+import torch
+from torch import Tensor, nn
+
+from heedful.models.cache import DecoderCache
+from heedful.nn.embedding import OutputProjection, TokenEmbedding
+from heedful.nn.feed_forward import Activation
+from heedful.nn.layers import DecoderLayer, EncoderLayer, Norm
+from heedful.nn.masks import padding_mask
+from heedful.nn.positions import Positions
+
+Tying = Literal["three_way", "two_way", "none"]
+
+
+class Encoder(nn.Module):
+    """A stack of identical layers; with pre-norm, a last LayerNorm on top of a sum that nobody has normalised."""
+
+    def __init__(self, layers: list[EncoderLayer], final_norm: nn.LayerNorm | None) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.final_norm = final_norm
+
+    def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
+        """Run states [batch, source_len, dim] through all layers; mask broadcasts as in `EncoderLayer`."""
+        for layer in self.layers:
+            states = layer(states, mask)
+        return states if self.final_norm is None else self.final_norm(states)
+
+
+class Decoder(nn.Module):
+    """A stack of identical layers, with the same last LayerNorm as the encoder when pre-norm."""
+
+    def __init__(self, layers: list[DecoderLayer], final_norm: nn.LayerNorm | None) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.final_norm = final_norm
+
+    def forward(self, states: Tensor, memory: Tensor, memory_mask: Tensor | None) -> Tensor:
+        """Run states [batch, target_len, dim] through all layers beside memory [batch, source_len, dim]."""
+        for layer in self.layers:
+            states = layer(states, memory, memory_mask)
+        return states if self.final_norm is None else self.final_norm(states)
+
+    def project_memory(self, memory: Tensor) -> Tensor:
+        """Compute every layer's keys and values of memory [batch, source_len, dim] once for a whole search.
+
+        Returns [layers, 2, batch, heads, source_len, head_dim].
+        """
+        layers = cast(Iterable[DecoderLayer], self.layers)
+        return torch.stack([torch.stack(layer.cross_attention.project_key_value(memory)) for layer in layers])
+
+    def step(self, states: Tensor, cache: DecoderCache) -> Tensor:
+        """Run the newest position alone, states [rows, 1, dim]; returns the same shape."""
+        for number, layer in enumerate(cast(Iterable[DecoderLayer], self.layers)):
+            states = layer.step(states, partial(cache.remember, number), partial(cache.look_up, number))
+        cache.advance()
+        return states if self.final_norm is None else self.final_norm(states)
+
+
+class Transformer(nn.Module):
+    """Source tokens in, a distribution over the next target token out."""
+
+    def __init__(
+        self,
+        *,
+        source_vocab_size: int,
+        target_vocab_size: int,
+        pad_id: int,
+        source_positions: Positions,
+        target_positions: Positions,
+        dim: int = 512,
+        num_heads: int = 8,
+        hidden_dim: int = 2048,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        norm: Norm = "post",
+        activation: Activation = "relu",
+        tying: Tying = "three_way",
+        output_bias: bool = False,
+        dropout: float = 0.1,
+        attention_dropout: float = 0.0,
+        hidden_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        assert tying != "three_way" or source_vocab_size == target_vocab_size, "one matrix needs one vocabulary"
+        self.pad_id = pad_id
+        self.dim, self.num_heads = dim, num_heads
+        self.source_embedding = TokenEmbedding(source_vocab_size, dim)
+        self.target_embedding = (
+            self.source_embedding if tying == "three_way" else TokenEmbedding(target_vocab_size, dim)
+        )
+        self.source_positions = source_positions
+        self.target_positions = target_positions
+        self.dropout = nn.Dropout(dropout)
+
+        def encoder_layer() -> EncoderLayer:
+            return EncoderLayer(
+                dim=dim,
+                num_heads=num_heads,
+                hidden_dim=hidden_dim,
+                norm=norm,
+                activation=activation,
+                dropout=dropout,
+                attention_dropout=attention_dropout,
+                hidden_dropout=hidden_dropout,
+            )
+
+        def decoder_layer() -> DecoderLayer:
+            return DecoderLayer(
+                dim=dim,
+                num_heads=num_heads,
+                hidden_dim=hidden_dim,
+                norm=norm,
+                activation=activation,
+                dropout=dropout,
+                attention_dropout=attention_dropout,
+                hidden_dropout=hidden_dropout,
+            )
+
+        def final_norm() -> nn.LayerNorm | None:
+            return nn.LayerNorm(dim) if norm == "pre" else None
+
+        self.encoder = Encoder([encoder_layer() for _ in range(num_encoder_layers)], final_norm())
+        self.decoder = Decoder([decoder_layer() for _ in range(num_decoder_layers)], final_norm())
+        tied_to = None if tying == "none" else self.target_embedding
+        self.output_projection = OutputProjection(target_vocab_size, dim, bias=output_bias, tied_to=tied_to)
+
+    def forward(self, source_ids: Tensor, source_mask: Tensor | None, target_ids: Tensor) -> Tensor:
+        """Predict every next target token from the tokens before it (teacher forcing).
+
+        source_ids [batch, source_len]; source_mask [batch, source_len] is True at real tokens, None when nothing is
+        padded; target_ids [batch, target_len] is the target shifted right. Returns logits [batch, target_len, vocab].
+        """
+        return self.project(self.decode(target_ids, self.encode(source_ids, source_mask), source_mask))
+
+    def encode(self, source_ids: Tensor, source_mask: Tensor | None, keep: Tensor | None = None) -> Tensor:
+        """Read source_ids [batch, source_len], real where source_mask [batch, source_len]; None: nothing is padded.
+
+        Tokens where keep [batch, source_len] is False lose their embedding, not their place.
+        Returns the memory [batch, source_len, dim].
+        """
+        if source_mask is not None:
+            # Whatever stands in the padding, a NaN included, ends here: weight 0 times NaN would still be NaN.
+            keep = source_mask if keep is None else keep & source_mask
+        states = self.dropout(self.source_positions(self.source_embedding(source_ids, keep)))
+        memory: Tensor = self.encoder(states, padding_mask(source_mask))
+        return memory
+
+    def decode(
+        self, target_ids: Tensor, memory: Tensor, source_mask: Tensor | None, keep: Tensor | None = None
+    ) -> Tensor:
+        """Read target_ids [batch, target_len], each position seeing itself, those before it, and the source.
+
+        memory [batch, source_len, dim] and source_mask [batch, source_len] are those of `encode`; tokens where keep
+        [batch, target_len] is False lose their embedding. Returns [batch, target_len, dim], to be given to `project`.
+        """
+        states = self.dropout(self.target_positions(self.target_embedding(target_ids, keep)))
+        hidden: Tensor = self.decoder(states, memory, padding_mask(source_mask))
+        return hidden
+
+    def project(self, hidden: Tensor) -> Tensor:
+        """Turn the decoder's output [batch, target_len, dim] into logits [batch, target_len, vocab]."""
+        logits: Tensor = self.output_projection(hidden)
+        return logits
+
+    @torch.no_grad()
+    def start(self, source_ids: Tensor, source_mask: Tensor | None, *, max_rows: int, max_len: int) -> DecoderCache:
+        """Encode the sentences of a search, source_ids and source_mask [batch, source_len]; one row for each at first.
+
+        The search may hold up to `max_rows` rows and take up to `max_len` steps.
+        """
+        if source_mask is not None and bool(source_mask.all()):
+            source_mask = None
+        memory = self.decoder.project_memory(self.encode(source_ids, source_mask))
+        return DecoderCache(memory, source_mask, max_rows=max_rows, max_len=max_len)
+
+    @torch.no_grad()
+    def step(self, state: DecoderCache, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
+        """Append token_ids [rows] to the rows and return the logits of what comes next, [rows, vocab] in fp32.
+
+        Row r goes on from row parents[r] of the step before, parents [rows]; None lets every row go on from itself.
+        """
+        if parents is not None:
+            state.follow(parents)
+        assert token_ids.numel() == state.num_rows, f"{token_ids.numel()} tokens for {state.num_rows} rows"
+        embeddings = self.target_embedding(token_ids.unsqueeze(1))  # [rows, 1, dim]
+        states = self.dropout(self.target_positions(embeddings, start=state.length))
+        hidden = self.decoder.step(states, state).squeeze(1)  # [rows, dim]
+        return self.project(hidden).float()
+
+    @torch.no_grad()
+    def step_best(
+        self, state: DecoderCache, token_ids: Tensor, parents: Tensor | None = None, *, count: int
+    ) -> tuple[Tensor, Tensor]:
+        """Take a `step` and return only the `count` most probable next tokens, best first.
+
+        token_ids and parents [rows] as for `step`; a `count` above the vocabulary means all of it.
+        Returns log-probabilities and token ids, [rows, count] each.
+        """
+        logits = self.step(state, token_ids, parents)
+        best, ids = logits.topk(min(count, logits.size(-1)), dim=-1)
+        return best - logits.logsumexp(dim=-1, keepdim=True), ids

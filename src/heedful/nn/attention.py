@@ -1,0 +1,163 @@
+"""Attention, section 3.2 of the paper: scaled dot products, then several heads of them.
+
+`attend` and `attend_fused` are two forms of one function: the first says what it is, the second says it fast, and tests
+hold them equal. Around them stand the two multi-head modules: `MultiHeadAttention`, whose queries and keys come from
+different sequences, and `MultiHeadSelfAttention`, where one matrix product serves all three projections.
+This file knows tensors, heads and masks; it knows nothing of layers, caches or sentences.
+"""
+
+import math
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from heedful.nn.masks import causal_mask
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Average the values, weighted by how well each key answers the query (equation 1).
+
+    query [batch, heads, query_len, head_dim], key and value [batch, heads, key_len, head_dim];
+    mask, True where a query may attend, broadcasts to [batch, heads, query_len, key_len].
+    Returns the averages [batch, heads, query_len, head_dim] and the weights [batch, heads, query_len, key_len].
+    """
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))  # [batch, heads, query_len, key_len]
+    if mask is None:
+        weights = scores.softmax(dim=-1)
+    else:
+        # A row with nothing to attend to would be all -inf and its softmax NaN, in the gradient as well; such a row
+        # attends everywhere first, and its weights are then taken away: its meaning is "no weight".
+        empty = ~mask.any(dim=-1, keepdim=True)
+        weights = scores.masked_fill(~(mask | empty), -math.inf).softmax(dim=-1).masked_fill(empty, 0.0)
+    return weights @ value, weights
+
+
+def attend_fused(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    *,
+    causal: bool = False,
+    dropout: float = 0.0,
+) -> Tensor:
+    """Return the averages of `attend` from one fused kernel, without ever holding the weights.
+
+    query [batch, heads, query_len, head_dim], key and value [batch, heads, key_len, head_dim];
+    mask, True where a query may attend, broadcasts to [batch, heads, query_len, key_len]. With `causal`, query i sees
+    keys 0 to i only; said without a mask, this is what lets the flash kernel run. `dropout` is the rate at which
+    single weights are dropped. Returns [batch, heads, query_len, head_dim].
+    """
+    if mask is None:
+        return functional.scaled_dot_product_attention(query, key, value, dropout_p=dropout, is_causal=causal)
+    if causal:
+        mask = mask & causal_mask(query.size(-2), key.size(-2), device=query.device)
+    # Kernels differ in what they make of a row with nothing to attend to, so none of them gets to see one.
+    empty = ~mask.any(dim=-1, keepdim=True)
+    averages = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask | empty, dropout_p=dropout)
+    return averages.masked_fill(empty, 0.0)
+
+
+def split_heads(states: Tensor, num_heads: int) -> Tensor:
+    """Give every head its own slice of the features: [batch, length, dim] to [batch, heads, length, head_dim]."""
+    batch, length, dim = states.shape
+    return states.view(batch, length, num_heads, dim // num_heads).transpose(1, 2)
+
+
+def join_heads(states: Tensor) -> Tensor:
+    """Put the heads side by side again: [batch, heads, length, head_dim] to [batch, length, dim]."""
+    return states.transpose(1, 2).flatten(2)
+
+
+class MultiHeadAttention(nn.Module):
+    """Attention in `num_heads` subspaces at once (section 3.2.2), from one sequence to another.
+
+    The projections W^K and W^V are the two halves of one matrix, `key_value`, since both read the same sequence.
+    """
+
+    def __init__(self, dim: int, num_heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.query = nn.Linear(dim, dim)
+        self.key_value = nn.Linear(dim, 2 * dim)
+        self.output = nn.Linear(dim, dim)
+
+    def forward(self, query: Tensor, key_value: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Let every position of `query` gather from the positions of `key_value`.
+
+        query [batch, query_len, dim], key_value [batch, key_len, dim]; mask, True where a query may attend, broadcasts
+        to [batch, heads, query_len, key_len]. Returns [batch, query_len, dim].
+        """
+        key, value = self.project_key_value(key_value)
+        dropout = self.dropout if self.training else 0.0
+        return self.project_output(attend_fused(self.project_query(query), key, value, mask, dropout=dropout))
+
+    def weights(self, query: Tensor, key_value: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return how much each query looks at each key, for people who want to see it.
+
+        query [batch, query_len, dim], key_value [batch, key_len, dim], mask as in `forward`.
+        Returns [batch, heads, query_len, key_len].
+        """
+        key, value = self.project_key_value(key_value)
+        return attend(self.project_query(query), key, value, mask)[1]
+
+    def project_query(self, states: Tensor) -> Tensor:
+        """Project [batch, query_len, dim] to the heads' queries [batch, heads, query_len, head_dim]."""
+        return split_heads(self.query(states), self.num_heads)
+
+    def project_key_value(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Project [batch, key_len, dim] to the heads' keys and values, [batch, heads, key_len, head_dim] each."""
+        key, value = self.key_value(states).chunk(2, dim=-1)
+        return split_heads(key, self.num_heads), split_heads(value, self.num_heads)
+
+    def project_output(self, averages: Tensor) -> Tensor:
+        """Mix what the heads found, [batch, heads, query_len, head_dim], into [batch, query_len, dim]."""
+        mixed: Tensor = self.output(join_heads(averages))
+        return mixed
+
+
+class MultiHeadSelfAttention(nn.Module):
+    """Attention in `num_heads` subspaces at once, from a sequence to itself.
+
+    W^Q, W^K and W^V are the thirds of one matrix, `query_key_value`: all three read the same states, and one large
+    matrix product is faster than three small ones.
+    """
+
+    def __init__(self, dim: int, num_heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.query_key_value = nn.Linear(dim, 3 * dim)
+        self.output = nn.Linear(dim, dim)
+
+    def forward(self, states: Tensor, mask: Tensor | None = None, *, causal: bool = False) -> Tensor:
+        """Let every position gather from all positions of the same sequence, or with `causal` from no later one.
+
+        states [batch, length, dim]; mask, True where a query may attend, broadcasts to [batch, heads, length, length].
+        Returns [batch, length, dim].
+        """
+        query, key, value = self.project(states)
+        dropout = self.dropout if self.training else 0.0
+        return self.project_output(attend_fused(query, key, value, mask, causal=causal, dropout=dropout))
+
+    def weights(self, states: Tensor, mask: Tensor | None = None, *, causal: bool = False) -> Tensor:
+        """Return how much each position looks at each, for people who want to see it.
+
+        states [batch, length, dim], mask and `causal` as in `forward`. Returns [batch, heads, length, length].
+        """
+        if causal:
+            no_later = causal_mask(states.size(1), states.size(1), device=states.device)
+            mask = no_later if mask is None else mask & no_later
+        query, key, value = self.project(states)
+        return attend(query, key, value, mask)[1]
+
+    def project(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Project [batch, length, dim] to queries, keys and values, [batch, heads, length, head_dim] each."""
+        query, key, value = self.query_key_value(states).chunk(3, dim=-1)
+        return split_heads(query, self.num_heads), split_heads(key, self.num_heads), split_heads(value, self.num_heads)
+
+    def project_output(self, averages: Tensor) -> Tensor:
+        """Mix what the heads found, [batch, heads, length, head_dim], into [batch, length, dim]."""
+        mixed: Tensor = self.output(join_heads(averages))
+        return mixed

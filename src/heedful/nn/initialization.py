@@ -1,0 +1,48 @@
+"""Initial weights, and why they are what they are.
+
+- Embeddings, and an output matrix of their own: normal with deviation dim^-0.5. Embeddings times sqrt(dim) then have
+  deviation 1, like the positions added to them, and logits of normalised states have deviation 1.
+- Matrices: Glorot uniform, as in tensor2tensor, the paper's code base; each third of a packed projection is a matrix.
+- Query, key and value projections: Glorot with gain 1/sqrt(2), as in fairseq and `torch.nn.MultiheadAttention`. Scores
+  start with half the deviation, so attention starts flatter and post-norm models survive larger learning rates.
+- Biases: zero. LayerNorm: the identity.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention
+from heedful.nn.embedding import OutputProjection
+
+
+def initialize(model: nn.Module, generator: torch.Generator | None = None) -> None:
+    """Draw all weights of `model` afresh from `generator` (the default one when None), in the order of its modules."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            _glorot(module, parts=1, gain=1.0, generator=generator)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5, generator=generator)
+        elif isinstance(module, OutputProjection):
+            nn.init.normal_(module.weight, std=module.weight.size(1) ** -0.5, generator=generator)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.LayerNorm):
+            nn.init.ones_(module.weight)
+            nn.init.zeros_(module.bias)
+    # Second, so that what is special about attention is not overwritten by what holds for every matrix.
+    for module in model.modules():
+        if isinstance(module, MultiHeadSelfAttention):
+            _glorot(module.query_key_value, parts=3, gain=math.sqrt(0.5), generator=generator)
+        elif isinstance(module, MultiHeadAttention):
+            _glorot(module.query, parts=1, gain=math.sqrt(0.5), generator=generator)
+            _glorot(module.key_value, parts=2, gain=math.sqrt(0.5), generator=generator)
+
+
+def _glorot(linear: nn.Linear, *, parts: int, gain: float, generator: torch.Generator | None) -> None:
+    """Draw the `parts` matrices stacked in one packed projection, each by its own fan-in and fan-out."""
+    for part in linear.weight.chunk(parts):
+        nn.init.xavier_uniform_(part, gain=gain, generator=generator)
+    if linear.bias is not None:
+        nn.init.zeros_(linear.bias)
