@@ -25,7 +25,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("Heedful needs Python 3.11 or newer, but %s is %d.%d.\nName another: make setup PYTHON=python3.12" % ("$(PYTHON)", v[0], v[1]))'
 	@echo "Setting up $(VENV) (the first time this fetches PyTorch and takes minutes) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install --quiet --constraint constraints.txt --editable '.[dev,serve]'
+	@$(PIP) install -qq --constraint constraints.txt --editable '.[dev,serve]'
 	@touch $@
 	@echo "Ready: $(BIN)/heedful --help"
 

@@ -1,0 +1,85 @@
+"""Who may import whom. The rule is drawn in ARCHITECTURE.md; this file is the same rule as a table.
+
+Every import counts, also one inside a function or under TYPE_CHECKING: a type is a dependency, too.
+"""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "heedful"
+
+# What a part may import beside itself and the ground: config, errors, files.
+GROUND = {"config", "errors", "files"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "files": set(),
+    "config": set(),
+    "text": set(),
+    "data": {"text"},
+    "nn": set(),
+    "models": {"nn"},
+    "decoding": set(),  # it knows a Protocol, so that any model, and any engine, can be searched
+    "evaluation": {"decoding", "models", "nn"},
+    "training": {"models", "nn"},
+    "interop": {"text", "data", "nn", "models", "decoding", "evaluation", "training"},
+    "tasks": {"text", "data", "nn", "models", "decoding", "evaluation", "training"},
+}
+ABOVE_ALL = {"cli", "__init__", "__main__"}
+GROUND_MAY_IMPORT = {"errors": set[str](), "files": {"errors"}, "config": {"errors"}}
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def dotted(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def part_of(module: str) -> str:
+    """Name the folder or file right under `heedful` that a dotted module name belongs to."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def imported_modules(path: Path, *, only_at_import_time: bool = False) -> set[str]:
+    """Dotted names of our own modules that a file imports; `from heedful.nn import masks` names heedful.nn.masks."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    known = {dotted(module) for module in MODULES}
+    nodes = tree.body if only_at_import_time else list(ast.walk(tree))
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import; write the whole name."
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in known else str(node.module))
+    return {name for name in found if name.split(".")[0] == "heedful"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_imports_only_what_lies_below_it(path: Path) -> None:
+    part = part_of(dotted(path))
+    if part in ABOVE_ALL:
+        return
+    assert part in MAY_IMPORT, f"`{part}` has no place in the import rule; decide on one in this table."
+    below = GROUND_MAY_IMPORT[part] if part in GROUND else MAY_IMPORT[part] | GROUND
+    wrong = {name for name in imported_modules(path) if part_of(name) not in below | {part}}
+    assert not wrong, f"{path.relative_to(PACKAGE)} must not import {', '.join(sorted(wrong))}."
+
+
+def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    graph = {dotted(path): imported_modules(path, only_at_import_time=True) - {dotted(path)} for path in MODULES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as circle:
+        pytest.fail(f"Modules import each other in a circle: {' -> '.join(circle.args[1])}.")
+
+
+def test_every_part_of_the_rule_exists() -> None:
+    parts = {part_of(dotted(path)) for path in MODULES}
+    assert set(MAY_IMPORT) <= parts, f"The rule names parts that are gone: {sorted(set(MAY_IMPORT) - parts)}."

@@ -1,0 +1,142 @@
+"""The settings a user has, held against docs/settings.md: adding, renaming or changing one is a visible decision.
+
+The page is made from the config classes and committed. After such a decision, write it again:
+    .venv/bin/python tests/architecture/test_settings_reference.py > docs/settings.md
+"""
+
+import types
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+
+from annotated_types import Ge, Gt, Le, Lt, MinLen
+from pydantic.fields import FieldInfo
+
+from heedful.config.run import RunConfig
+from heedful.config.section import Section
+
+PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+HEAD = """# Settings
+
+Every key of a run's TOML file, with its type, its default and its meaning. A setting that is not given has its
+default; an unknown key is an error that names the nearest known one. Any key can be given on the command line as
+`section.key=value`. Alternatives are sections with a `kind`: `schedule = { kind = "cosine", peak = 1e-3 }`.
+
+This page is made from the classes in `src/heedful/config/`, and a test holds the two together.
+"""
+
+
+def sections_in(annotation: object) -> list[type[Section]]:
+    """Find the sections a field can hold: one, the members of a union, or those inside a list or dict."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return [annotation]
+    return [section for argument in typing.get_args(annotation) for section in sections_in(argument)]
+
+
+def fields_of(section: type[Section]) -> dict[str, FieldInfo]:
+    """All settings of a section; a `kind` that only names the alternative is part of the heading."""
+    return {
+        name: field
+        for name, field in section.model_fields.items()
+        if not (name == "kind" and len(typing.get_args(field.annotation)) == 1)
+    }
+
+
+def sections(section: type[Section] = RunConfig, path: str = "") -> Iterator[tuple[type[Section], str]]:
+    """Walk all sections with the place where each stands in a file."""
+    yield section, path
+    for name, field in fields_of(section).items():
+        container = typing.get_origin(field.annotation)
+        place = {list: f"[[{path}{name}]]", dict: f"[{path}{name}.NAME]"}.get(container, f"[{path}{name}]")  # type: ignore[arg-type]
+        for member in sections_in(field.annotation):
+            for inner, inner_path in sections(member, f"{path}{name}."):
+                yield inner, place if inner is member else inner_path
+
+
+def spelled(annotation: object) -> str:
+    """Write a type the way a user would say it."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if sections_in(annotation):
+        return {list: "list of sections", dict: "named sections"}.get(origin, "section")  # type: ignore[arg-type]
+    if origin is typing.Literal:
+        return " or ".join(f'"{argument}"' for argument in arguments)
+    if origin in (typing.Union, types.UnionType):
+        return ", or ".join(spelled(argument) for argument in arguments if argument is not type(None))
+    if origin is tuple:
+        return f"{len(arguments)} numbers"
+    names: dict[object, str] = {int: "integer", float: "number", str: "text", bool: "true or false"}
+    return names[annotation]
+
+
+def bound(limit: object) -> str:
+    """Write one limit of a value."""
+    match limit:
+        case Ge(ge=value):
+            return f"≥ {value}"
+        case Gt(gt=value):
+            return f"> {value}"
+        case Le(le=value):
+            return f"≤ {value}"
+        case Lt(lt=value):
+            return f"< {value}"
+        case MinLen(min_length=value):
+            return f"at least {value}"
+    return f"matching `{limit.pattern}`"  # type: ignore[attr-defined]
+
+
+def default_of(field: FieldInfo) -> str:
+    """Write the default of a setting."""
+    if field.is_required():
+        return "required"
+    match field.get_default(call_default_factory=True):
+        case Section() as section:
+            return f'default kind "{section.kind}"' if len(sections_in(field.annotation)) > 1 else ""  # type: ignore[attr-defined]
+        case None:
+            return "default none"
+        case {}:
+            return ""
+        case bool() as answer:
+            return f"default {str(answer).lower()}"
+        case str() as text:
+            return f'default "{text}"'
+        case tuple() as numbers:
+            return f"default {list(numbers)}"
+        case number:
+            return f"default {number}"
+
+
+def reference() -> str:
+    """Compose the whole page."""
+    places: dict[type[Section], list[str]] = {}
+    for section, place in sections():
+        places.setdefault(section, []).append(place)
+    lines = [HEAD]
+    for section, found in places.items():
+        kind = section.model_fields.get("kind")
+        alternatives = typing.get_args(kind.annotation) if kind else ()
+        suffix = f' with `kind = "{alternatives[0]}"`' if len(alternatives) == 1 else ""
+        heading = ", ".join(f"`{place}`" for place in found) + suffix if found[0] else "Top level"
+        lines += [f"## {heading}", "", str(section.__doc__).strip(), ""]
+        for name, field in fields_of(section).items():
+            facts = [spelled(field.annotation), *map(bound, field.metadata), default_of(field)]
+            lines.append(f"- `{name}` ({', '.join(filter(None, facts))}): {field.description}")
+        lines.append("")
+    return "\n".join(lines).rstrip().replace("\n\n\n", "\n\n") + "\n"
+
+
+def test_the_settings_are_the_ones_on_the_page() -> None:
+    assert reference() == PAGE.read_text(encoding="utf-8"), "The settings changed; see the head of this file."
+
+
+def test_every_setting_says_what_it_is() -> None:
+    silent = [
+        f"{place}{name}"
+        for section, place in sections()
+        for name, field in fields_of(section).items()
+        if not field.description
+    ]
+    assert silent == []
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

@@ -1,0 +1,85 @@
+"""Shapes are written in words, and the words come from the closed glossary in ARCHITECTURE.md."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "heedful"
+TENSOR_FILES = sorted(
+    path
+    for path in PACKAGE.rglob("*.py")
+    if re.search(r"^\s*(import torch|from torch)", path.read_text(encoding="utf-8"), re.MULTILINE)
+)
+# A shape stands alone, `[batch, length]`; `list[int]` and `rows[i]` are something else.
+SHAPE = re.compile(r"(?<![\w\])`])\[([a-z_0-9 ,.+*/()-]+)\]")
+
+
+def glossary() -> set[str]:
+    """Read the words from the table under "Glossary of dimensions"."""
+    section = (
+        (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("## Glossary of dimensions")[1].split("\n## ")[0]
+    )
+    return set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+
+
+def prose(path: Path) -> Iterator[tuple[int, str]]:
+    """All docstrings and comments of a file with their lines."""
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)):
+        # Any bare string: also the sentences under the fields of a dataclass.
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def is_tensor(annotation: ast.expr | None) -> bool:
+    return annotation is not None and bool(re.search(r"\bTensor\b", ast.unparse(annotation)))
+
+
+def tensor_functions(path: Path) -> Iterator[ast.FunctionDef]:
+    """All public functions and methods that take or give a tensor."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and (not node.name.startswith("_")):
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            if any(is_tensor(argument.annotation) for argument in arguments) or is_tensor(node.returns):
+                yield node
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+@pytest.mark.parametrize("path", TENSOR_FILES, ids=named)
+def test_shapes_use_the_words_of_the_glossary(path: Path) -> None:
+    words = glossary()
+    unknown = {
+        f"{named(path)}:{line}: [{shape}]"
+        for line, text in prose(path)
+        for shape in SHAPE.findall(text)
+        if not set(re.findall(r"[a-z_]+", shape)) <= words
+    }
+    assert not unknown, "Use the words of ARCHITECTURE.md:\n" + "\n".join(sorted(unknown))
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in TENSOR_FILES if {"nn", "models", "decoding"} & set(path.parts)], ids=named
+)
+def test_every_tensor_function_says_its_shapes(path: Path) -> None:
+    silent = [
+        f"{named(path)}:{function.lineno}: {function.name}"
+        for function in tensor_functions(path)
+        if not SHAPE.search(ast.get_docstring(function) or "") and "scalar" not in (ast.get_docstring(function) or "")
+    ]
+    assert not silent, "These say no shape, such as [batch, length, dim]:\n" + "\n".join(silent)
+
+
+def test_the_glossary_is_the_closed_one() -> None:
+    assert len(glossary()) == 17
