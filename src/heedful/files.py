@@ -41,7 +41,7 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 def append(path: Path, data: bytes) -> None:
-    """Add `data` at the end of `path` (made if need be). Cheap and not forced to disk: a kill may tear the last line."""
+    """Add `data` at the end of `path` (made if need be). Cheap, not forced to disk: a kill may tear the last line."""
     with _as_sentence(path, len(data)):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:

@@ -1,0 +1,25 @@
+"""Fused AdamW over a model's parameters, with decay on matrices only (section 5.3).
+
+Normalisation gains and biases are left out of the decay: pulling them to zero is no regularisation, it changes scale.
+"""
+
+from torch import nn
+from torch.optim import AdamW
+
+from heedful.config.training import OptimizerConfig
+
+
+def build_optimizer(model: nn.Module, config: OptimizerConfig) -> AdamW:
+    """Make the optimiser. Its learning rate is set anew before each step; fused, it can skip a step on the device."""
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    groups = [
+        {"params": [p for p in parameters if p.ndim >= 2], "weight_decay": config.weight_decay},
+        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    return AdamW([g for g in groups if g["params"]], lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
+
+
+def set_learning_rate(optimizer: AdamW, rate: float) -> None:
+    """Give every group the learning rate of the coming step."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate

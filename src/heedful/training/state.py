@@ -1,0 +1,77 @@
+"""Everything a training run is at a moment, in one dataclass. What is here is what a checkpoint holds.
+
+Sums for the journal live on the device so that no step waits for the host; they are part of the state because a
+run resumed between two lines of the journal must write the same line.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from torch.optim import AdamW
+
+from heedful.training.ema import MovingAverage
+
+MAX_SKIPPED_IN_A_ROW = 5
+
+
+@dataclass
+class Tally:
+    """Sums since the last line of the journal, and the count of steps that could not be used."""
+
+    loss_sum: Tensor
+    """float64 scalar: loss over the steps that counted."""
+
+    num_tokens: Tensor
+    """float64 scalar: target tokens of those steps."""
+
+    metric_sums: dict[str, Tensor]
+    """float64 scalars: further sums over the same tokens."""
+
+    gradient_norm: Tensor
+    """float32 scalar: norm of the newest gradient."""
+
+    skipped: Tensor
+    """float32 scalar: steps skipped in the whole run."""
+
+    skipped_in_a_row: Tensor
+    """float32 scalar: steps skipped since the last good one. At five, no further step counts."""
+
+    @classmethod
+    def zeros(cls, device: torch.device) -> "Tally":
+        """Make the tally of a run that has done nothing yet."""
+        wide = [torch.zeros((), dtype=torch.float64, device=device) for _ in range(2)]
+        narrow = [torch.zeros((), device=device) for _ in range(3)]
+        return cls(wide[0], wide[1], {}, narrow[0], narrow[1], narrow[2])
+
+    def start_new_line(self) -> None:
+        """Forget the sums; the counts of skipped steps stay."""
+        self.loss_sum = torch.zeros_like(self.loss_sum)
+        self.num_tokens = torch.zeros_like(self.num_tokens)
+        self.metric_sums = {}
+
+
+@dataclass
+class TrainState:
+    """A run between two steps."""
+
+    model: nn.Module
+    optimizer: AdamW
+    tally: Tally
+    average: MovingAverage | None = None
+    step: int = 0
+    """Updates done, skipped ones included."""
+
+    scores: dict[int, float] = field(default_factory=dict)
+    """Validated steps → the score that decides which is best."""
+
+    num_parts: int = 1
+    """Parts a batch is cut into; grows when the memory does not suffice."""
+
+    stopped_early: bool = False
+    """Training ended because validation stopped getting better."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.model.parameters()).device
