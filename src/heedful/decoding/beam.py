@@ -1,0 +1,305 @@
+"""Beam search (section 6.1 of the paper): the best few beginnings of each sentence are extended side by side.
+
+The rules, which are those of fairseq and CTranslate2. At each step the candidates of a sentence are ranked. Of the
+best `beam_size`, those that append the end symbol are finished; the best `beam_size` that do not are the next beam.
+A sentence is done when
+
+- `beam_size` hypotheses are finished, or
+- no open one can enter the `n_best` finished ones any more: a log-probability only falls, so none will score more
+  than its present log-probability divided by the penalty of the longest output, or
+- its cap is reached; the open ones then end with the reason "length".
+
+With a beam of one this is greedy search. Equal candidates are ordered by slot, then as the model lists them, so that a
+result depends neither on chance nor on the rest of the batch.
+
+The arithmetic is NumPy on the host: on arrays this small the cost is that of the calls, and NumPy's are cheapest. A GPU
+is waited for once in a step, to fetch [rows, candidates] numbers. What has been written is kept as back-pointers.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from heedful.decoding.constraints import Constraints
+from heedful.decoding.hypothesis import FinishReason, Hypothesis, finish
+from heedful.decoding.length_penalty import length_penalty as penalty_of
+from heedful.decoding.protocol import Decodable, State
+from heedful.decoding.recorder import BeamStep, Recorder
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class BeamState:
+    """The sentences still being searched, between two steps. Row r of the model is slot r % beam of line r // beam."""
+
+    sentences: Integers  # int64 [batch]: index in the call's batch
+    log_probs: Floats  # float64 [batch, beam]: of what each slot has written; -inf where the slot is empty
+    max_lengths: Integers  # int64 [batch]: cap on the tokens, the end symbol included
+    longest_penalty: Floats  # float64 [batch]: length penalty of an output of `max_lengths` tokens
+
+    def keep(self, lines: Flags, log_probs: Floats) -> "BeamState":
+        """Return the state of the chosen lines [batch], with new log_probs [lines, beam]."""
+        return BeamState(self.sentences[lines], log_probs, self.max_lengths[lines], self.longest_penalty[lines])
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The best continuations of each sentence, in descending order."""
+
+    log_probs: Floats  # float64 [batch, candidates]: of all that was written; -inf where there is no candidate
+    token_ids: Integers  # int64 [batch, candidates]
+    token_log_probs: NDArray[np.float32]  # float32 [batch, candidates]
+    slots: Integers  # int64 [batch, candidates]: slot that is extended
+    is_broken: Flags  # bool [batch]: the model's distribution is not a number
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one step wrote: the newest token of every row, and the row of the step before that it continues."""
+
+    token_ids: Integers  # int64 [rows]
+    token_log_probs: NDArray[np.float32]  # float32 [rows]
+    parents: Integers  # int64 [rows]
+
+
+class Finished:
+    """The hypotheses found so far for each sentence of the call: the one thing that changes as the search goes on."""
+
+    def __init__(self, batch: int, *, n_best: int, alpha: float) -> None:
+        self.alpha = alpha
+        self._n_best = n_best
+        self._found: list[list[Hypothesis]] = [[] for _ in range(batch)]
+        self.count = np.zeros(batch, dtype=np.int64)  # int64 [batch]: hypotheses found
+        self.to_beat = np.full(batch, -math.inf)  # float64 [batch]: score of the n_best-th; -inf while there are fewer
+
+    def add(self, sentence: int, hypothesis: Hypothesis) -> None:
+        """Add one hypothesis of a sentence."""
+        found = self._found[sentence]
+        found.append(hypothesis)
+        self.count[sentence] = len(found)
+        if len(found) >= self._n_best:
+            self.to_beat[sentence] = sorted(other.score for other in found)[-self._n_best]
+
+    def replace(self, sentence: int, hypothesis: Hypothesis) -> None:
+        """Make one hypothesis all there is for a sentence."""
+        self._found[sentence] = [hypothesis]
+
+    def best(self) -> list[list[Hypothesis]]:
+        """Return the n_best of each sentence, best first; of equal ones the one found first."""
+        return [sorted(found, key=lambda it: it.score, reverse=True)[: self._n_best] for found in self._found]
+
+
+@torch.inference_mode()
+def beam_search(
+    model: Decodable[State],
+    source_ids: Tensor,
+    source_mask: Tensor,
+    *,
+    bos_id: int,
+    eos_id: int,
+    max_lengths: Sequence[int],
+    beam_size: int,
+    n_best: int = 1,
+    forbidden_ids: Sequence[int] = (),
+    length_penalty: float = 0.0,
+    min_length: int = 0,
+    prefix_ids: Sequence[Sequence[int]] | None = None,
+    recorder: Recorder | None = None,
+) -> list[list[Hypothesis]]:
+    """Return the `n_best` hypotheses found for each sentence, best first, and at least one.
+
+    source_ids int64 and source_mask bool [batch, source_len]. The other arguments are those of `search`.
+    """
+    device = source_ids.device
+    constraints = Constraints(
+        eos_id=eos_id, forbidden_ids=forbidden_ids, min_length=min_length, prefix_ids=prefix_ids, device=device
+    )
+    batch = len(max_lengths)
+    memory = model.start(source_ids, source_mask, max_rows=batch * beam_size, max_len=max(max_lengths))
+    state = start_beams(max_lengths, length_penalty)
+    finished = Finished(batch, n_best=n_best, alpha=length_penalty)
+    history: list[Written] = []
+    token_ids, parents = torch.full((batch,), bos_id, dtype=torch.long, device=device), None
+    for step in range(max(max_lengths)):
+        log_probs, ids = constraints.best(
+            model,
+            memory,
+            token_ids,
+            parents,
+            step=step,
+            sentences=state.sentences.repeat(state.log_probs.shape[1]).tolist(),
+            count=beam_size + 1,  # the end symbol, and a beam of others
+        )
+        candidates = rank_candidates(state, log_probs.cpu().numpy(), ids.cpu().numpy(), count=2 * beam_size)
+        is_closing = (candidates.token_ids == eos_id) | (state.max_lengths == step + 1)[:, None]
+        is_finished = is_closing & (candidates.log_probs > -math.inf)
+        is_finished[:, beam_size:] = False
+        if is_finished.any():
+            _collect(finished, state, candidates, is_finished, history, eos_id)
+        kept, kept_log_probs = next_beam(candidates, is_closing, beam_size)
+        is_done = find_done(state, candidates, kept_log_probs, finished, beam_size)
+        if recorder is not None:
+            recorder.on_step(_record(step, state, candidates, is_finished, kept, kept_log_probs, is_done))
+        if is_done.any():
+            _end_without_result(finished, state, candidates, is_done, history)
+            if is_done.all():
+                break
+        written = write(candidates, kept, ~is_done, width=state.log_probs.shape[1])
+        history.append(written)
+        state = state.keep(~is_done, kept_log_probs[~is_done])
+        token_ids = torch.from_numpy(written.token_ids).to(device)
+        parents = _as_parents(written.parents, num_rows=len(log_probs), device=device)
+    return finished.best()
+
+
+def start_beams(max_lengths: Sequence[int], alpha: float) -> BeamState:
+    """Begin every sentence with one slot, which has written nothing."""
+    batch = len(max_lengths)
+    return BeamState(
+        sentences=np.arange(batch),
+        log_probs=np.zeros((batch, 1)),
+        max_lengths=np.asarray(max_lengths, dtype=np.int64),
+        longest_penalty=np.asarray([penalty_of(length, alpha) for length in max_lengths]),
+    )
+
+
+def rank_candidates(state: BeamState, log_probs: NDArray[np.float32], ids: Integers, *, count: int) -> Candidates:
+    """Order the continuations of each sentence, over all its slots, and keep the best `count`.
+
+    log_probs and ids [rows, candidates] are the model's best tokens for each row, -inf for those it may not write.
+    """
+    batch = len(state.sentences)
+    columns = log_probs.shape[1]
+    totals = (state.log_probs.reshape(-1, 1) + log_probs).reshape(batch, -1)  # [batch, beam * candidates]
+    is_broken: Flags = np.asarray(np.isnan(totals).any(axis=1))
+    if is_broken.any():
+        # Empty slots are fed with anything at all; what the model makes of that says nothing about the sentence.
+        totals[np.repeat(state.log_probs == -math.inf, columns, axis=1)] = -math.inf
+        is_broken = np.asarray(np.isnan(totals).any(axis=1))
+        totals[is_broken] = -math.inf
+    best = (-totals).argsort(axis=1, kind="stable")[:, :count]  # [batch, candidates]
+    flat = best + np.arange(0, totals.size, totals.shape[1])[:, None]
+    return Candidates(
+        log_probs=totals.take(flat),
+        token_ids=ids.take(flat),
+        token_log_probs=log_probs.take(flat),
+        slots=best // columns,
+        is_broken=is_broken,
+    )
+
+
+def next_beam(candidates: Candidates, is_closing: Flags, beam_size: int) -> tuple[Integers, Floats]:
+    """Choose the best candidates that do not end, is_closing [batch, candidates] being True for those that do.
+
+    Returns their columns and log-probabilities [batch, beam]; too few of them leave slots empty, with -inf.
+    """
+    batch, columns = is_closing.shape
+    if not is_closing.any():
+        first = np.arange(min(beam_size, columns))
+        return np.broadcast_to(first, (batch, len(first))), candidates.log_probs[:, :beam_size]
+    kept = is_closing.argsort(axis=1, kind="stable")[:, :beam_size]  # False before True, each in order
+    flat = kept + np.arange(0, is_closing.size, columns)[:, None]
+    return kept, np.where(is_closing.take(flat), -math.inf, candidates.log_probs.take(flat))
+
+
+def find_done(
+    state: BeamState, candidates: Candidates, kept_log_probs: Floats, finished: Finished, beam_size: int
+) -> Flags:
+    """Say for which sentences [batch] the search has ended; a next beam with nothing in it is one of the cases."""
+    best_possible = kept_log_probs[:, 0] / state.longest_penalty
+    cannot_improve = best_possible <= finished.to_beat[state.sentences]
+    return np.asarray(cannot_improve | (finished.count[state.sentences] >= beam_size) | candidates.is_broken)
+
+
+def write(candidates: Candidates, kept: Integers, lines: Flags, *, width: int) -> Written:
+    """Make the kept columns [batch, beam] of the chosen lines [batch] the rows of the next step."""
+    batch, columns = candidates.token_ids.shape
+    line_numbers = np.arange(batch)[:, None]
+    flat = (kept + line_numbers * columns)[lines].ravel()
+    parents = (candidates.slots + line_numbers * width).take(flat)
+    return Written(candidates.token_ids.take(flat), candidates.token_log_probs.take(flat), parents)
+
+
+def trace(history: Sequence[Written], row: int) -> tuple[list[int], list[float]]:
+    """Follow the back-pointers of `row` and return its tokens and their log-probabilities, first token first."""
+    token_ids, log_probs = [], []
+    for written in reversed(history):
+        token_ids.append(int(written.token_ids[row]))
+        log_probs.append(float(written.token_log_probs[row]))
+        row = int(written.parents[row])
+    return token_ids[::-1], log_probs[::-1]
+
+
+def _collect(
+    finished: Finished,
+    state: BeamState,
+    candidates: Candidates,
+    is_finished: Flags,
+    history: Sequence[Written],
+    eos_id: int,
+) -> None:
+    """Add the candidates that finished [batch, candidates] to the hypotheses of their sentences."""
+    width = state.log_probs.shape[1]
+    for line, column in np.argwhere(is_finished).tolist():
+        token_ids, log_probs = trace(history, line * width + int(candidates.slots[line, column]))
+        log_probs.append(float(candidates.token_log_probs[line, column]))
+        token_id = int(candidates.token_ids[line, column])
+        reason: FinishReason = "eos"
+        if token_id != eos_id:
+            token_ids.append(token_id)
+            reason = "length"
+        finished.add(int(state.sentences[line]), finish(token_ids, log_probs, reason, alpha=finished.alpha))
+
+
+def _end_without_result(
+    finished: Finished, state: BeamState, candidates: Candidates, is_done: Flags, history: Sequence[Written]
+) -> None:
+    """Give sentences that ended in a NaN, or with no token left to write, what they had written until then."""
+    width = state.log_probs.shape[1]
+    for line in np.flatnonzero(is_done).tolist():
+        sentence = int(state.sentences[line])
+        if candidates.is_broken[line] or not finished.count[sentence]:
+            row = line * width + int(state.log_probs[line].argmax())
+            finished.replace(sentence, finish(*trace(history, row), "error", alpha=finished.alpha))
+
+
+def _as_parents(parents: Integers, *, num_rows: int, device: torch.device) -> Tensor | None:
+    """Hand the back-pointers to the model; None when every one of the `num_rows` rows stays, so nothing is copied."""
+    if len(parents) == num_rows and np.array_equal(parents, np.arange(num_rows)):
+        return None
+    return torch.from_numpy(parents).to(device)
+
+
+def _record(
+    step: int,
+    state: BeamState,
+    candidates: Candidates,
+    is_finished: Flags,
+    kept: Integers,
+    kept_log_probs: Floats,
+    is_done: Flags,
+) -> BeamStep:
+    """Describe one step for a listener."""
+    next_slots: NDArray[Any] = np.full(is_finished.shape, -1, dtype=np.int64)
+    lines, slots = np.nonzero((kept_log_probs > -math.inf) & ~is_done[:, None])
+    next_slots[lines, kept[lines, slots]] = slots
+    return BeamStep(
+        step=step,
+        sentences=state.sentences,
+        token_ids=candidates.token_ids,
+        token_log_probs=candidates.token_log_probs.astype(np.float64),
+        log_probs=candidates.log_probs,
+        parent_slots=candidates.slots,
+        is_finished=is_finished,
+        next_slots=next_slots,
+        is_done=is_done,
+    )

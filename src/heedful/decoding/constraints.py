@@ -1,0 +1,98 @@
+"""What may be written: symbols that are never emitted, a least length, and a forced beginning.
+
+Every search takes its distributions through here, so that the three rules mean the same in all of them. Forbidden
+tokens lose their place but keep their probability: log-probabilities stay the model's own and are not renormalised.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from heedful.decoding.protocol import Decodable, State
+from heedful.errors import UserError
+
+FREE = -1  # in a tensor of forced tokens: this row may choose
+
+
+class Constraints:
+    """The rules of one call of a search.
+
+    `prefix_ids` gives each sentence of the batch the tokens it must begin with. A prefix overrules `forbidden_ids`,
+    because a language tag is a thing one forces and never wants to be emitted.
+    """
+
+    def __init__(
+        self,
+        *,
+        eos_id: int,
+        forbidden_ids: Sequence[int],
+        min_length: int,
+        prefix_ids: Sequence[Sequence[int]] | None,
+        device: torch.device,
+    ) -> None:
+        if eos_id in forbidden_ids:
+            raise UserError(f"`forbidden_ids` must not contain the end symbol, but contain {eos_id}. Use `min_length`.")
+        self._prefixes = prefix_ids or ()
+        if any(eos_id in prefix for prefix in self._prefixes):
+            raise UserError("`prefix_ids` must not contain the end symbol: nothing could follow it.")
+        self._forced_steps = max(map(len, self._prefixes), default=0)
+        self._min_length = min_length
+        self._forbidden = torch.tensor(sorted(set(forbidden_ids)), dtype=torch.long, device=device)
+        self._forbidden_early = torch.tensor(sorted({*forbidden_ids, eos_id}), dtype=torch.long, device=device)
+        self._spare = len(self._forbidden_early) if min_length else len(self._forbidden)
+
+    def best(
+        self,
+        model: Decodable[State],
+        state: State,
+        token_ids: Tensor,
+        parents: Tensor | None,
+        *,
+        step: int,
+        sentences: Sequence[int],
+        count: int,
+    ) -> tuple[Tensor, Tensor]:
+        """Advance the model and return at least the `count` best tokens that may be written at `step`.
+
+        Returns log-probabilities float32 [rows, candidates] and ids int64 [rows, candidates]; what may not be written
+        has -inf. `sentences` gives the sentence of the batch that each of the rows [rows] belongs to.
+        """
+        if step < self._forced_steps:
+            log_probs = self.distribution(model, state, token_ids, parents, step=step, sentences=sentences)
+            best = log_probs.topk(min(count, log_probs.size(-1)), dim=-1)
+            return best.values, best.indices
+        # Each forbidden token may stand before the ones that are wanted, so as many more are asked for.
+        log_probs, ids = model.step_best(state, token_ids, parents, count=count + self._spare)
+        if self._spare:
+            is_forbidden = (ids.unsqueeze(-1) == self._forbidden_at(step)).any(dim=-1)  # [rows, candidates]
+            log_probs = log_probs.masked_fill(is_forbidden, -math.inf)
+        return log_probs, ids
+
+    def distribution(
+        self,
+        model: Decodable[State],
+        state: State,
+        token_ids: Tensor,
+        parents: Tensor | None,
+        *,
+        step: int,
+        sentences: Sequence[int],
+    ) -> Tensor:
+        """Advance the model and return all log-probabilities, float32 [rows, vocab], -inf for what may not be."""
+        log_probs = model.step(state, token_ids, parents).log_softmax(dim=-1)
+        allowed = log_probs.index_fill(1, self._forbidden_at(step), -math.inf)
+        if step < self._forced_steps:
+            forced = self._forced_at(step, sentences, log_probs.device).unsqueeze(1)  # [rows, 1]
+            index = forced.clamp(min=0)
+            only = torch.full_like(log_probs, -math.inf).scatter(1, index, log_probs.gather(1, index))
+            allowed = torch.where(forced == FREE, allowed, only)
+        return allowed
+
+    def _forbidden_at(self, step: int) -> Tensor:
+        return self._forbidden_early if step < self._min_length else self._forbidden
+
+    def _forced_at(self, step: int, sentences: Sequence[int], device: torch.device) -> Tensor:
+        prefixes = (self._prefixes[sentence] for sentence in sentences)
+        return torch.tensor([prefix[step] if step < len(prefix) else FREE for prefix in prefixes], device=device)

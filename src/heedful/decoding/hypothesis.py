@@ -1,0 +1,39 @@
+"""What a search returns: one output, how probable it is, and why it ended."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from heedful.decoding.length_penalty import length_penalty
+
+FinishReason = Literal["eos", "length", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One output of a search."""
+
+    token_ids: list[int]
+    """The tokens, without the start and end symbols; a forced prefix is part of them."""
+
+    log_prob: float
+    """Logarithm of the output's probability: the sum of `token_log_probs`."""
+
+    score: float
+    """`log_prob` divided by the length penalty; hypotheses are compared by it."""
+
+    finish_reason: FinishReason
+    """"eos": the model ended it; "length": the cap did; "error": the model had no usable distribution left (NaN)."""
+
+    token_log_probs: list[float]
+    """One log-probability for each token, and one more for the end symbol when the reason is "eos"."""
+
+
+def finish(
+    token_ids: Sequence[int], token_log_probs: Sequence[float], reason: FinishReason, *, alpha: float
+) -> Hypothesis:
+    """Make a hypothesis of the tokens written so far, scoring it with the length penalty of exponent `alpha`."""
+    # Left to right in double precision: every search adds in this order, so equal outputs have bit-equal scores.
+    log_prob = float(sum(token_log_probs))
+    score = log_prob / length_penalty(len(token_log_probs), alpha)
+    return Hypothesis(list(token_ids), log_prob, score, reason, list(token_log_probs))

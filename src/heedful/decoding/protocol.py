@@ -1,0 +1,40 @@
+"""What a search asks of a model (section 3.1 of the paper: the decoder consumes what it has written so far).
+
+A search moves *rows*: each row is one unfinished output. At every step it hands each row its newest token, says
+which earlier row it continues, and gets the distribution of the next token. Caches, attention and the memory of
+the encoder are the model's own affair, behind a state the search never looks into.
+"""
+
+from typing import Protocol, TypeVar
+
+from torch import Tensor
+
+State = TypeVar("State")
+
+
+class Decodable(Protocol[State]):
+    """A model that can be searched. `models.Transformer` is one, `decoding.Ensemble` another."""
+
+    def start(self, source_ids: Tensor, source_mask: Tensor, *, max_rows: int, max_len: int) -> State:
+        """Encode the sentences and make room for at most `max_rows` rows of `max_len` tokens.
+
+        source_ids int64 [batch, source_len], source_mask bool [batch, source_len], True at real tokens.
+        At first there is one row for each sentence, in the order of the batch.
+        """
+
+    def step(self, state: State, token_ids: Tensor, parents: Tensor | None) -> Tensor:
+        """Append one token to each row and return the logits of the next one, float32 [rows, vocab].
+
+        token_ids int64 [rows]; parents int64 [rows]: row r goes on from what row parents[r] of the step before had
+        written, so that re-ordering, fanning out and leaving the batch are one operation. None means that every row
+        stays where it is, which is also so at the first step.
+        """
+
+    def step_best(
+        self, state: State, token_ids: Tensor, parents: Tensor | None, *, count: int
+    ) -> tuple[Tensor, Tensor]:
+        """Do what `step` does, and return only the `count` most probable next tokens, which can be had faster.
+
+        Returns their log-probabilities, float32 [rows, count] in descending order, and their ids, int64 [rows, count]:
+        `log_softmax(step(...)).topk(count)`. A vocabulary smaller than `count` gives as many columns as it has tokens.
+        """

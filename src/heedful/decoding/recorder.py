@@ -1,0 +1,64 @@
+"""What a beam search tells a listener at each step: enough to draw the tree of everything it considered.
+
+A recorder costs nothing when there is none. Lines of the arrays are the sentences still being searched.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class BeamStep:
+    """One step of a beam search.
+
+    A candidate extends the hypothesis in one slot of the beam by one token. Slots are numbered as `next_slots` of the
+    step before numbered them; before the first step each sentence has the one slot 0, which holds the start symbol.
+    """
+
+    step: int
+    """Position that is written, from 0."""
+
+    sentences: NDArray[np.int64]
+    """[batch]: index in the call's batch of each sentence that is still searched."""
+
+    token_ids: NDArray[np.int64]
+    """[batch, candidates]: the token each candidate appends, best candidate first."""
+
+    token_log_probs: NDArray[np.float64]
+    """[batch, candidates]: log-probability of that token."""
+
+    log_probs: NDArray[np.float64]
+    """[batch, candidates]: log-probability of the whole candidate; -inf marks one that is not there."""
+
+    parent_slots: NDArray[np.int64]
+    """[batch, candidates]: the slot each candidate extends."""
+
+    is_finished: NDArray[np.bool_]
+    """[batch, candidates]: True where the candidate became a finished hypothesis at this step."""
+
+    next_slots: NDArray[np.int64]
+    """[batch, candidates]: the slot the candidate has from now on, or -1 when it is finished or dropped."""
+
+    is_done: NDArray[np.bool_]
+    """[batch]: True where the search for the sentence ends with this step."""
+
+
+class Recorder(Protocol):
+    """Listens to a beam search."""
+
+    def on_step(self, step: BeamStep) -> None:
+        """Take note of one step; the arrays belong to the listener."""
+
+
+class StepList:
+    """The plain recorder: keeps every step, in order."""
+
+    def __init__(self) -> None:
+        self.steps: list[BeamStep] = []
+
+    def on_step(self, step: BeamStep) -> None:
+        """Keep the step."""
+        self.steps.append(step)
