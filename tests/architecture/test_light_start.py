@@ -6,6 +6,7 @@ import sys
 import pytest
 import typer.main
 from click import Group
+
 from heedful.cli.main import app
 
 HELP = """

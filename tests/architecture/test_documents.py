@@ -1,0 +1,107 @@
+"""The documents stay true: every command, option, file, link and import they mention exists."""
+
+import ast
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer.main
+from click import Command, Group
+
+from heedful.cli.main import app
+from heedful.config.load import load_config
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def blocks(path: Path, *languages: str) -> list[str]:
+    """The fenced blocks of a document that are written in one of the languages."""
+    return [text for language, text in FENCE.findall(path.read_text(encoding="utf-8")) if language in languages]
+
+
+def commands(path: Path) -> list[list[str]]:
+    """Every command in the shell blocks, as words; a pipeline is several commands."""
+    found = []
+    for block in blocks(path, "sh"):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            while words:
+                end = next((i for i, word in enumerate(words) if word in {"|", "<", ">", "&&"}), len(words))
+                if words[:end]:
+                    found.append(words[:end])
+                words = words[end + 1 :]
+    return found
+
+
+def verb(name: str) -> Command:
+    group = typer.main.get_command(app)
+    assert isinstance(group, Group)
+    assert name in group.commands, f"There is no command `heedful {name}`."
+    return group.commands[name]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_every_command_exists_with_its_options(path: Path) -> None:
+    for words in commands(path):
+        program = Path(words[0]).name
+        if program == "make":
+            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), words
+        elif program == "heedful" and not words[1].startswith("--"):
+            known = {option for parameter in verb(words[1]).params for option in parameter.opts} | {"--help"}
+            given = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
+            assert given <= known, f"{shlex.join(words)}: there is no {', '.join(sorted(given - known))}."
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_every_link_leads_somewhere(path: Path) -> None:
+    dead = [target for target in LINK.findall(path.read_text(encoding="utf-8")) if not (path.parent / target).exists()]
+    assert dead == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_every_python_block_parses_and_its_imports_exist(path: Path) -> None:
+    for block in blocks(path, "python"):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("heedful"):
+                module = importlib.import_module(str(node.module))
+                assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
+
+
+def tree_entries(path: Path) -> set[str]:
+    """The paths of the annotated tree: two spaces a level, a name, then its phrase."""
+    (tree,) = blocks(path, "text")
+    folders: list[str] = []
+    entries = set()
+    for line in tree.splitlines():
+        depth = (len(line) - len(line.lstrip())) // 2
+        name = line.split()[0]
+        folders[depth:] = [name.rstrip("/")]
+        entries.add("/".join(folders))
+    return entries
+
+
+@pytest.mark.parametrize("path", READMES, ids=named)
+def test_the_annotated_tree_is_the_real_one(path: Path) -> None:
+    entries = tree_entries(path)
+    modules = {named(file) for file in (ROOT / "src" / "heedful").rglob("*.py") if file.name != "__init__.py"}
+    assert {entry for entry in entries if not (ROOT / entry).exists()} == set(), "These are gone."
+    assert modules - entries == set(), "These are missing in the tree."
+
+
+def test_both_readmes_show_the_same_commands() -> None:
+    assert blocks(READMES[0], "sh", "python") == blocks(READMES[1], "sh", "python")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.toml")), ids=named)
+def test_every_config_is_read_and_named_after_its_file(path: Path) -> None:
+    assert load_config(path).name == path.stem
