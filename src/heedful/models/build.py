@@ -17,7 +17,18 @@ def build_model(
     generator: torch.Generator | None = None,
 ) -> Transformer:
     """Build the model that `config` describes, its weights drawn from `generator` (the default one when None)."""
-    model = Transformer(
+    model = construct_model(
+        config, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size, pad_id=pad_id
+    )
+    initialization.initialize(model, generator)
+    return model
+
+
+def construct_model(
+    config: TransformerConfig, *, source_vocab_size: int, target_vocab_size: int, pad_id: int
+) -> Transformer:
+    """Build the model that `config` describes without meaning in its weights, for those who bring their own."""
+    return Transformer(
         source_vocab_size=source_vocab_size,
         target_vocab_size=target_vocab_size,
         pad_id=pad_id,
@@ -36,8 +47,6 @@ def build_model(
         attention_dropout=config.attention_dropout,
         hidden_dropout=config.hidden_dropout,
     )
-    initialization.initialize(model, generator)
-    return model
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -84,7 +84,7 @@ class DecoderCache:
         """Answer queries [rows, heads, 1, head_dim] of one layer from the sources of their rows; same shape."""
         rows, heads, _, head_dim = query.shape
         key, value = self._memory[layer]
-        # The rows of a group are queries of one attention: [groups, heads, group rows, head_dim].
+        # The rows of a group are the queries of one attention: [batch, heads, beam, head_dim].
         query = query.reshape(-1, self._group_size, heads, head_dim).transpose(1, 2)
         averages = attend_fused(query, key, value, self._mask)
         return averages.transpose(1, 2).reshape(rows, heads, 1, head_dim)

@@ -202,10 +202,10 @@ class Transformer(nn.Module):
     def step_best(
         self, state: DecoderCache, token_ids: Tensor, parents: Tensor | None = None, *, count: int
     ) -> tuple[Tensor, Tensor]:
-        """Take a `step` and return only the `count` most probable next tokens, best first.
+        """Take a `step` and return only the `count` most probable next tokens, the candidates, best first.
 
         token_ids and parents [rows] as for `step`; a `count` above the vocabulary means all of it.
-        Returns log-probabilities and token ids, [rows, count] each.
+        Returns log-probabilities and token ids, [rows, candidates] each.
         """
         logits = self.step(state, token_ids, parents)
         best, ids = logits.topk(min(count, logits.size(-1)), dim=-1)

@@ -131,10 +131,12 @@ class DecoderLayer(nn.Module):
         """
 
         def attend_to_past(x: Tensor) -> Tensor:
+            """Self-attention on [rows, 1, dim]; causal by itself, since nothing later is there yet."""
             query, key, value = self.self_attention.project(x)
             return self.self_attention.project_output(attend_fused(query, *remember(key, value)))
 
         def attend_to_source(x: Tensor) -> Tensor:
+            """Encoder-decoder attention on [rows, 1, dim]."""
             return self.cross_attention.project_output(look_up(self.cross_attention.project_query(x)))
 
         states = self.self_attention_residual(states, attend_to_past)
