@@ -64,9 +64,8 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        siblings = [str(p) for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
-        hint = nearest(str(path), siblings)
-        remedy = f" Did you mean {hint}?" if hint else ""
+        hint = nearest(path.stem, [sibling.stem for sibling in path.parent.glob("*.toml")])
+        remedy = f" Did you mean {path.with_name(hint + '.toml')}?" if hint else ""
         raise UserError(f"The configuration {path} must exist, but there is no such file.{remedy}") from None
     except UnicodeDecodeError as error:
         raise UserError(f"The configuration {path} must be UTF-8 text, but byte {error.start} is not.") from None
@@ -173,7 +172,7 @@ def _toml_lines(table: Mapping[str, JsonValue], path: tuple[str, ...]) -> Iterat
 
 def _toml_key(key: str) -> str:
     bare = key.isascii() and bool(key) and all(c.isalnum() or c in "-_" for c in key)
-    return key if bare else json.dumps(key)
+    return key if bare else _toml_scalar(key)
 
 
 def _toml_scalar(value: JsonValue) -> str:

@@ -1,0 +1,71 @@
+"""Where the command line writes, and how it ends.
+
+stdout carries what was asked for and nothing else, as exact UTF-8 bytes, so that it can be piped; everything said
+besides goes to stderr. `exits` turns whatever ends a verb into its exit code: 0 done, 1 failed at run time, 2 the
+user's mistake, 130 interrupted. A reader that has closed the pipe has what it wanted: that is no failure.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from heedful.errors import HeedfulError
+
+
+def write_line(text: str) -> None:
+    """Write one line to stdout; the caller has made sure that it is one line."""
+    sys.stdout.buffer.write(text.encode("utf-8", errors="replace") + b"\n")
+
+
+def flush() -> None:
+    """Hand what was written to the reader now."""
+    sys.stdout.buffer.flush()
+
+
+def note(message: str) -> None:
+    """Say something on stderr."""
+    typer.echo(message, err=True)
+
+
+def warn(message: str) -> None:
+    """Say on stderr what the user should know although the work goes on."""
+    typer.echo(f"{_coloured('warning:', 'yellow')} {message}", err=True)
+
+
+@contextmanager
+def exits() -> Iterator[None]:
+    """Run a verb; print the sentence of an expected failure and leave with its exit code."""
+    try:
+        yield
+        flush()
+    except HeedfulError as error:
+        _fail(str(error), error.exit_code)
+    except BrokenPipeError:
+        _abandon_stdout()
+        raise typer.Exit(0) from None
+    except OSError as error:
+        place = error.filename or "The output"
+        _fail(f"{place} cannot be read or written: {error.strerror or error}.", 1)
+
+
+def _fail(message: str, exit_code: int) -> None:
+    # Above 128 a signal ended it: that was somebody's wish and is no error.
+    typer.echo(message if exit_code > 128 else f"{_coloured('error:', 'red')} {message}", err=True)
+    _abandon_stdout()
+    raise typer.Exit(exit_code) from None
+
+
+def _abandon_stdout() -> None:
+    """Point stdout at nothing when it cannot be flushed, or Python would complain about it once more at its end."""
+    try:
+        flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _coloured(word: str, colour: str) -> str:
+    plain = os.environ.get("NO_COLOR") or not sys.stderr.isatty()
+    return word if plain else typer.style(word, fg=colour, bold=True)

@@ -1,0 +1,5 @@
+"""`heedful demo`."""
+
+
+def demo() -> None:
+    """Train a small model and show it."""

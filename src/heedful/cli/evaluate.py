@@ -1,0 +1,5 @@
+"""`heedful evaluate`: translate a test set and score it."""
+
+
+def evaluate() -> None:
+    """Score."""

@@ -1,0 +1,69 @@
+"""The `heedful` command: its verbs, and what holds for all of them.
+
+Each verb lives in its own file, which imports the working layers inside its function: help and completion must not
+wait for torch.
+"""
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from heedful import __version__
+from heedful.cli.check import check
+from heedful.cli.console import exits, write_line
+from heedful.cli.demo import demo
+from heedful.cli.evaluate import evaluate
+from heedful.cli.export import export
+from heedful.cli.import_ import import_
+from heedful.cli.info import info
+from heedful.cli.train import train
+from heedful.cli.translate import translate
+
+
+class Verbs(TyperGroup):
+    """The group of all verbs: every one of them ends by the same rules."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb that was asked for."""
+        with exits():
+            return super().invoke(ctx)
+
+
+app = typer.Typer(
+    name="heedful",
+    cls=Verbs,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Train, use and measure Transformers: from raw text to a translation.",
+    epilog="Exit codes: 0 done, 1 failed at run time, 2 wrong input, 130 interrupted, 143 terminated.",
+)
+app.command("translate")(translate)
+app.command("train")(train)
+app.command("evaluate")(evaluate)
+app.command("check")(check)
+app.command("info")(info)
+app.command("demo")(demo)
+app.command("import")(import_)
+app.command("export")(export)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        write_line(f"heedful {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Hold the options that come before a verb."""
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    app(prog_name="heedful")

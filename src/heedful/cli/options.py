@@ -1,0 +1,24 @@
+"""Options that several verbs share, described once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's TOML file.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[section.key=value]...", help="Settings that win over the file.", show_default=False),
+]
+Device = Annotated[
+    str | None, typer.Option(metavar="D", help="cpu, cuda or cuda:N; by default a GPU when there is one.")
+]
+Model = Annotated[
+    Path | None,
+    typer.Option("--model", "-m", metavar="DIR", help="A model folder, or a run folder; by default the bundled model."),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+Beam = Annotated[
+    int | None, typer.Option("--beam", metavar="N", min=1, help="Hypotheses kept per sentence; 1 is greedy.")
+]
+Quantize = Annotated[str, typer.Option(metavar="HOW", help="int8, none, or auto: int8 on a CPU that is fast with it.")]

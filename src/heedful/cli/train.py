@@ -1,0 +1,31 @@
+"""`heedful train`: from a run's TOML file to a run folder with a model in it."""
+
+from typing import Annotated
+
+import typer
+
+from heedful.cli import options
+from heedful.cli.console import note
+
+
+def train(
+    config: options.Config,
+    overrides: options.Overrides = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where the run of this name stopped, bit for bit.")
+    ] = False,
+    device: options.Device = None,
+) -> None:
+    """Train a model as CONFIG describes, into a run folder that is never overwritten.
+
+    Interrupted with Ctrl-C or SIGTERM, it saves and leaves; --resume goes on. Settings are overridden like this:
+    heedful train CONFIG training.max_steps=500 name=short
+    """
+    from heedful.config.load import load_config
+
+    run = load_config(config, overrides or [])
+    from heedful.tasks.train_translation import train_translation
+
+    outcome = train_translation(run, resume=resume, device=device, say=note)
+    if outcome.exit_code:
+        raise typer.Exit(outcome.exit_code)

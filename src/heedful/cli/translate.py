@@ -1,0 +1,86 @@
+"""`heedful translate`: one line in, one line out, in order, while the input is still coming."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli import options
+from heedful.cli.console import flush, warn, write_line
+from heedful.errors import UserError, count_of
+
+if TYPE_CHECKING:
+    from heedful.tasks.translation import Translation
+    from heedful.text.lines import LineReader
+
+
+def translate(
+    text: Annotated[
+        list[str] | None, typer.Argument(metavar="[TEXT]...", help="What to translate; without it, lines from stdin.")
+    ] = None,
+    model: options.Model = None,
+    source_language: Annotated[str | None, typer.Option("--from", metavar="LANG", help="Language of the text.")] = None,
+    target_language: Annotated[str | None, typer.Option("--to", metavar="LANG", help="Language wanted.")] = None,
+    beam: options.Beam = None,
+    n_best: Annotated[
+        int, typer.Option("--n-best", metavar="N", min=1, help="Translations per line; more than 1 needs --json.")
+    ] = 1,
+    as_json: options.Json = False,
+    device: options.Device = None,
+    quantize: options.Quantize = "auto",
+) -> None:
+    """Translate TEXT, or stdin line by line.
+
+    Every input line gives exactly one output line, an empty line an empty one. Output is flushed while input is still
+    coming. With --json, each line is an object with the translation, its score and its alternatives.
+    """
+    if n_best > 1 and not as_json:
+        raise UserError("`--n-best` must be 1 without --json, because one line in is one line out. Add --json.")
+    from heedful.tasks.loading import load_translator
+    from heedful.text.lines import read_lines
+
+    translator = load_translator(model, device=device, quantize=quantize)
+    reader = None if text else read_lines(sys.stdin.buffer)
+    translations = translator.translate_lines_detailed(
+        text or reader or (), to=target_language, from_=source_language, beam_size=beam, n_best=n_best
+    )
+    for number, translation in enumerate(translations, start=1):
+        write_line(_as_json(translation) if as_json else translation.text)
+        flush()
+        for warning in translation.warnings:
+            warn(f"line {number:,}: {warning}")
+    if reader is not None and reader.num_bad:
+        warn(_about_bad_lines(reader))
+
+
+def _as_json(translation: "Translation") -> str:
+    """Write one translation as one line; floats that are no numbers have no JSON and become null."""
+    fields = {
+        "source": translation.source,
+        "translation": translation.text,
+        "score": _number(translation.score),
+        "alternatives": [
+            {
+                "text": alternative.text,
+                "score": _number(alternative.score),
+                "log_prob": _number(alternative.log_prob),
+                "finish_reason": alternative.finish_reason,
+                "tokens": alternative.tokens,
+            }
+            for alternative in translation.alternatives
+        ],
+        "warnings": translation.warnings,
+    }
+    return json.dumps(fields)
+
+
+def _number(value: float) -> float | None:
+    return value if abs(value) < float("inf") else None
+
+
+def _about_bad_lines(reader: "LineReader") -> str:
+    numbers = ", ".join(f"{number:,}" for number in reader.bad_lines)
+    more = ", ..." if reader.num_bad > len(reader.bad_lines) else ""
+    verb = "was" if reader.num_bad == 1 else "were"
+    return f"{count_of(reader.num_bad, 'line')} {verb} not valid UTF-8; bad bytes became U+FFFD (line {numbers}{more})."

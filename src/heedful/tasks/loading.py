@@ -1,0 +1,52 @@
+"""From a model folder on disk to something that translates.
+
+Finds the folder, checks it (models/folder.py does), builds the model and puts it on a device, in int8 where that pays.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from heedful.config.model import LearnedPositions, TransformerConfig
+from heedful.errors import UserError
+from heedful.models.folder import ModelFolder, load_model_folder, restore_model
+from heedful.tasks.device import choose_device
+from heedful.tasks.folders import find_model_folder
+from heedful.tasks.translation import Translator
+from heedful.text.tokenizer import Tokenizer
+
+Quantization = Literal["auto", "int8", "none"]
+
+
+def load_translator(path: str | Path | None = None, *, device: str | None = None, quantize: str = "auto") -> Translator:
+    """Load the model folder at `path` (or in the run folder at `path`) for translation."""
+    if quantize not in ("auto", "int8", "none"):
+        raise UserError(f'`quantize` must be "auto", "int8" or "none", but is "{quantize}".')
+    chosen = choose_device(device)
+    if quantize == "int8" and chosen.type != "cpu":
+        raise UserError(
+            f'`quantize` must be "none" or "auto" on {chosen.type}: int8 runs on the CPU. Add --device cpu.'
+        )
+    folder = load_model_folder(find_model_folder(path))
+    return translator_of(folder, chosen, quantize=quantize)
+
+
+def translator_of(folder: ModelFolder, device: torch.device, *, quantize: str = "none") -> Translator:
+    """Make a `Translator` of a loaded model folder."""
+    tokenizer = Tokenizer.from_json(folder.tokenizer_json)
+    model = restore_model(folder).to(device)
+    return Translator(
+        model,
+        tokenizer,
+        folder.decoding,
+        source_language=folder.source_language,
+        target_language=folder.target_language,
+        device=device,
+        max_positions=max_positions(folder.model),
+    )
+
+
+def max_positions(config: TransformerConfig) -> int | None:
+    """Return how many positions a model has, None when any number."""
+    return config.positions.max_len if isinstance(config.positions, LearnedPositions) else None
