@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import typer.main
-from click import Command, Group
+from typer.core import TyperGroup
 
 from heedful.cli.main import app
 from heedful.config.load import load_config
@@ -43,11 +43,11 @@ def commands(path: Path) -> list[list[str]]:
     return found
 
 
-def verb(name: str) -> Command:
+def options_of(verb: str) -> set[str]:
     group = typer.main.get_command(app)
-    assert isinstance(group, Group)
-    assert name in group.commands, f"There is no command `heedful {name}`."
-    return group.commands[name]
+    assert isinstance(group, TyperGroup)
+    assert verb in group.commands, f"There is no command `heedful {verb}`."
+    return {option for parameter in group.commands[verb].params for option in parameter.opts} | {"--help"}
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
@@ -57,7 +57,7 @@ def test_every_command_exists_with_its_options(path: Path) -> None:
         if program == "make":
             assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), words
         elif program == "heedful" and not words[1].startswith("--"):
-            known = {option for parameter in verb(words[1]).params for option in parameter.opts} | {"--help"}
+            known = options_of(words[1])
             given = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
             assert given <= known, f"{shlex.join(words)}: there is no {', '.join(sorted(given - known))}."
 
@@ -75,6 +75,13 @@ def test_every_python_block_parses_and_its_imports_exist(path: Path) -> None:
             if isinstance(node, ast.ImportFrom) and str(node.module).startswith("heedful"):
                 module = importlib.import_module(str(node.module))
                 assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_every_python_block_that_needs_no_run_works(path: Path) -> None:
+    for block in blocks(path, "python"):
+        if "heedful.load(" not in block:
+            exec(compile(block, named(path), "exec"), {})
 
 
 def tree_entries(path: Path) -> set[str]:

@@ -16,7 +16,7 @@ TENSOR_FILES = sorted(
     for path in PACKAGE.rglob("*.py")
     if re.search(r"^\s*(import torch|from torch)", path.read_text(encoding="utf-8"), re.MULTILINE)
 )
-# A shape stands alone, `[batch, length]`; `list[int]` and `rows[i]` are something else.
+# A shape stands alone, [batch, length]; `list[int]` and `rows[i]` are something else.
 SHAPE = re.compile(r"(?<![\w\])`])\[([a-z_0-9 ,.+*/()-]+)\]")
 
 
@@ -41,16 +41,34 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def is_tensor(annotation: ast.expr | None) -> bool:
-    return annotation is not None and bool(re.search(r"\bTensor\b", ast.unparse(annotation)))
+    """Whether a type is a tensor; a dict of tensors, such as the weights of a model, has no shape of its own."""
+    text = "" if annotation is None else ast.unparse(annotation)
+    return bool(re.search(r"\bTensor\b", text)) and not re.search(r"dict\[|Mapping\[|Callable\[", text)
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef]:
+    """All functions of a module and methods of its classes; what is defined inside a function is its own affair."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for owner in [tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))]:
+        yield from (node for node in owner.body if isinstance(node, ast.FunctionDef))
+
+
+def arguments(function: ast.FunctionDef) -> list[ast.arg]:
+    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
 
 
 def tensor_functions(path: Path) -> Iterator[ast.FunctionDef]:
     """All public functions and methods that take or give a tensor."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef) and (not node.name.startswith("_")):
-            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-            if any(is_tensor(argument.annotation) for argument in arguments) or is_tensor(node.returns):
-                yield node
+    for function in functions(path):
+        annotations = [*(argument.annotation for argument in arguments(function)), function.returns]
+        if not function.name.startswith("_") and any(is_tensor(annotation) for annotation in annotations):
+            yield function
+
+
+def counts(path: Path) -> set[str]:
+    """Integer arguments of the file's functions: a dimension may be one of them, such as [rows, count]."""
+    every = (argument for function in functions(path) for argument in arguments(function))
+    return {argument.arg for argument in every if argument.annotation and ast.unparse(argument.annotation) == "int"}
 
 
 def named(path: Path) -> str:
@@ -59,12 +77,12 @@ def named(path: Path) -> str:
 
 @pytest.mark.parametrize("path", TENSOR_FILES, ids=named)
 def test_shapes_use_the_words_of_the_glossary(path: Path) -> None:
-    words = glossary()
+    words = glossary() | counts(path)
     unknown = {
         f"{named(path)}:{line}: [{shape}]"
         for line, text in prose(path)
         for shape in SHAPE.findall(text)
-        if not set(re.findall(r"[a-z_]+", shape)) <= words
+        if "," in shape and not set(re.findall(r"[a-z_]+", shape)) <= words
     }
     assert not unknown, "Use the words of ARCHITECTURE.md:\n" + "\n".join(sorted(unknown))
 
