@@ -29,9 +29,9 @@ _BLOCK = 1 << 22
 def write_atomic(path: Path, data: bytes) -> None:
     """Write `path` whole or not at all: whoever looks sees the old bytes or the new ones, never a mixture."""
     partial = _partial_name(path)
-    with _as_sentence(path, len(data)):
+    with writing(path, len(data)):
         try:
-            _write_new(partial, data)
+            _write_forced(partial, data)
             partial.replace(path)
         except BaseException:
             with suppress(OSError):
@@ -40,14 +40,26 @@ def write_atomic(path: Path, data: bytes) -> None:
         _sync_folder(path.parent)
 
 
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file that does not exist yet and force it to disk. For folders that are not yet visible to anyone."""
+    with writing(path, len(data)):
+        _write_forced(path, data)
+
+
 def append(path: Path, data: bytes) -> None:
     """Add `data` at the end of `path` (made if need be). Cheap, not forced to disk: a kill may tear the last line."""
-    with _as_sentence(path, len(data)):
+    with writing(path, len(data)):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             _write_all(descriptor, data)
         finally:
             os.close(descriptor)
+
+
+def force_to_disk(path: Path) -> None:
+    """Make what was appended to `path` survive a power cut."""
+    with writing(path):
+        _sync(path)
 
 
 def publish_folder(final: Path, fill: Callable[[Path], None]) -> None:
@@ -59,7 +71,7 @@ def publish_folder(final: Path, fill: Callable[[Path], None]) -> None:
     if final.exists():
         raise HeedfulError(f"{final} must not exist yet, but it does. Remove it or choose another name.")
     partial = _partial_name(final)
-    with _as_sentence(final, None):
+    with writing(final):
         try:
             final.parent.mkdir(parents=True, exist_ok=True)
             partial.mkdir()
@@ -87,10 +99,20 @@ def sweep_partial(folder: Path) -> list[Path]:
 
 def remove_folder(folder: Path) -> None:
     """Remove `folder` so that a kill half-way leaves no damaged folder under its name: it is renamed away first."""
-    with _as_sentence(folder, None):
+    with writing(folder):
         partial = _partial_name(folder)
         folder.rename(partial)
         shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def writing(path: Path, needed: int | None = None) -> Iterator[None]:
+    """Turn what the operating system says inside the block into a sentence: the path, the space needed and left."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).rstrip(".")
+        raise HeedfulError(f"{path} could not be written: {reason}. {_advice(error, path, needed)}".rstrip()) from error
 
 
 def sha256_file(path: Path) -> str:
@@ -177,7 +199,7 @@ def _partial_name(path: Path) -> Path:
     return path.with_name(f".{path.name}{_PARTIAL}{secrets.token_hex(4)}")
 
 
-def _write_new(path: Path, data: bytes) -> None:
+def _write_forced(path: Path, data: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
     try:
         _write_all(descriptor, data)
@@ -210,16 +232,6 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-@contextmanager
-def _as_sentence(path: Path, needed: int | None) -> Iterator[None]:
-    """Turn what the operating system says into a sentence with the path, the space needed and the space left."""
-    try:
-        yield
-    except OSError as error:
-        reason = (error.strerror or str(error)).rstrip(".")
-        raise HeedfulError(f"{path} could not be written: {reason}. {_advice(error, path, needed)}".rstrip()) from error
 
 
 def _advice(error: OSError, path: Path, needed: int | None) -> str:

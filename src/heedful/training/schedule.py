@@ -9,7 +9,7 @@ def learning_rate(schedule: Schedule, *, dim: int, max_steps: int, step: int) ->
     """Return the learning rate of update number `step`, counted from 1. `dim` matters to the paper's schedule alone."""
     match schedule:
         case PaperSchedule(warmup_steps=warmup, factor=factor):
-            return factor * min(1 / math.sqrt(step), step / warmup**1.5) / math.sqrt(dim)
+            return factor * min(1 / math.sqrt(step), step / math.pow(warmup, 1.5)) / math.sqrt(dim)
         case InverseSqrtSchedule(peak=peak, warmup_steps=warmup):
             return peak * min(step / warmup, math.sqrt(warmup / step))
         case CosineSchedule(peak=peak, warmup_steps=warmup, final=final):

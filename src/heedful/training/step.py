@@ -89,7 +89,7 @@ def _gradients_in_memory(
         torch.manual_seed(seed_of_step(seed, state.step))
         try:
             return _gradients(state.model, loss_function, parts, bf16=bf16)
-        except (torch.OutOfMemoryError, RuntimeError) as error:
+        except RuntimeError as error:
             if not _is_out_of_memory(error):
                 raise
         # Outside the handler: the exception no longer holds the frames, and with them the tensors, of the failed pass.
@@ -129,8 +129,8 @@ def _cut_smaller(state: TrainState, batches: Sequence[BatchT], report: Callable[
         )
     state.num_parts *= 2
     report(
-        f"The memory of {state.device} ran out at step {state.step + 1}: batches are now cut into {state.num_parts} parts. "
-        "The result is the same; a lower `training.batch_tokens` is faster."
+        f"The memory of {state.device} ran out at step {state.step + 1}: batches are now cut into "
+        f"{state.num_parts} parts. The result is the same; a lower `training.batch_tokens` is faster."
     )
 
 

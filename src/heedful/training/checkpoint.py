@@ -1,0 +1,242 @@
+"""Checkpoints: a run between two steps, on disk. Tensors in safetensors, the rest in JSON, never pickle.
+
+A checkpoint is a new folder `step-00000123` that appears whole (`files.publish_folder`) and is sealed by a manifest.
+Which is the latest is computed, the highest step that verifies, not remembered in a pointer that could lie. Nothing
+old is removed before the new one has been read back.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from heedful.errors import HeedfulError, ModelFolderError
+from heedful.files import (
+    JsonValue,
+    publish_folder,
+    remove_folder,
+    sweep_partial,
+    verify_manifest,
+    write_manifest,
+    write_new,
+)
+from heedful.training.state import TrainState
+
+_NAME = re.compile(r"step-(\d{8,})")
+WEIGHTS, AVERAGE, OPTIMIZER, TALLY = (
+    "model.safetensors",
+    "average.safetensors",
+    "optimizer.safetensors",
+    "tally.safetensors",
+)
+_STATE = "state.json"
+
+
+def save_checkpoint(folder: Path, state: TrainState, facts: Mapping[str, JsonValue]) -> Path:
+    """Write the state as a new checkpoint in `folder`. `facts` (say, the tokenizer's hash) must match on resume."""
+    weights = _named_tensors(state)
+    if damaged := next((name for name, tensor in weights.items() if not bool(tensor.isfinite().all())), None):
+        raise HeedfulError(
+            f"{damaged} is not finite at step {state.step}, so no checkpoint is written. "
+            "Lower the learning rate and go on from the last checkpoint with --resume."
+        )
+    final = folder / f"step-{state.step:08d}"
+
+    def fill(partial: Path) -> None:
+        write_new(partial / WEIGHTS, _to_bytes(weights))
+        write_new(partial / OPTIMIZER, _to_bytes(_optimizer_tensors(state)))
+        write_new(partial / TALLY, _to_bytes(_tally_tensors(state)))
+        if state.average is not None:
+            write_new(partial / AVERAGE, _to_bytes(state.average.weights))
+        write_new(partial / _STATE, json.dumps(_plain_state(state), indent=1).encode() + b"\n")
+        write_manifest(partial, {"step": state.step, **facts})
+
+    if final.exists():  # it did not verify, or the run would not be at this step again
+        remove_folder(final)
+    publish_folder(final, fill)
+    return final
+
+
+def load_checkpoint(path: Path, state: TrainState, facts: Mapping[str, JsonValue]) -> None:
+    """Put a checkpoint into `state`, which has just been built from the same configuration. Verifies first."""
+    manifest = verify_manifest(path)
+    for name, expected in facts.items():
+        if manifest.get(name) != expected:
+            raise ModelFolderError(
+                f"{path} must belong to this run, but its {name} is {manifest.get(name)} instead of {expected}. "
+                "Resume with the configuration and data the run was started with, or start a new run."
+            )
+    try:
+        _copy_into(path / WEIGHTS, _named_tensors(state))
+        if state.average is not None:
+            _copy_into(path / AVERAGE, state.average.weights)
+        _restore_optimizer(state, load((path / OPTIMIZER).read_bytes()))
+        _restore_tally(state, load((path / TALLY).read_bytes()))
+        plain = json.loads((path / _STATE).read_bytes())
+    except (OSError, SafetensorError, ValueError) as error:
+        raise ModelFolderError(f"{path} cannot be read as a checkpoint: {error}") from error
+    state.step = plain["step"]
+    state.scores = {int(step): score for step, score in plain["scores"].items()}
+    state.num_parts = plain["num_parts"]
+    state.stopped_early = plain["stopped_early"]
+
+
+def list_checkpoints(folder: Path) -> dict[int, Path]:
+    """Return step → folder of every checkpoint, ascending, whether it verifies or not."""
+    if not folder.is_dir():
+        return {}
+    found = {int(match[1]): path for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))}
+    return dict(sorted(found.items()))
+
+
+def find_latest(folder: Path, report: Callable[[str], None]) -> Path | None:
+    """Return the newest checkpoint that verifies; None when there is none at all. Sweeps what killed saves left.
+
+    Damaged ones are reported and passed over. When all are damaged that is an error: to begin anew without a word
+    would throw the run away.
+    """
+    sweep_partial(folder)
+    checkpoints = list(list_checkpoints(folder).values())
+    for path in reversed(checkpoints):
+        try:
+            verify_manifest(path)
+        except ModelFolderError as error:
+            report(f"The checkpoint {path.name} is damaged and passed over: {error}")
+        else:
+            return path
+    if checkpoints:
+        raise ModelFolderError(f"{folder} must hold an intact checkpoint, but all {len(checkpoints)} are damaged.")
+    return None
+
+
+def retain(folder: Path, *, every_steps: int, keep_last: int, keep_best: int, scores: Mapping[int, float]) -> None:
+    """Remove all but the newest, the `keep_last` newest on schedule and the `keep_best` of the highest scores.
+
+    The newest is read back and verified before anything is removed.
+    """
+    checkpoints = list_checkpoints(folder)
+    kept = {*scheduled_steps(checkpoints, every_steps)[-keep_last:], *best_steps(checkpoints, scores, keep_best)}
+    outdated = [path for step, path in checkpoints.items() if step not in kept]
+    if outdated:
+        verify_manifest(list(checkpoints.values())[-1])
+    for path in outdated:
+        remove_folder(path)
+
+
+def scheduled_steps(steps: Collection[int], every_steps: int) -> list[int]:
+    """Return, ascending, the steps where a checkpoint was due, and the newest.
+
+    One that was written because somebody pressed Ctrl-C is not among them once training has gone on: it must change
+    neither what is kept nor what is averaged.
+    """
+    return sorted(step for step in steps if step % every_steps == 0 or step == max(steps))
+
+
+def best_steps(steps: Collection[int], scores: Mapping[int, float], count: int) -> list[int]:
+    """Return the `count` steps with the highest scores, best first; of equal ones the earlier."""
+    return sorted((step for step in steps if step in scores), key=lambda step: (-scores[step], step))[:count]
+
+
+def require_space(folder: Path, state: TrainState) -> None:
+    """Refuse to start where two checkpoints do not fit: a run should not learn this after a day."""
+    one = 3 * sum(tensor.nbytes for tensor in _named_tensors(state).values())
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
+    free = shutil.disk_usage(existing).free
+    if free < 2 * one:
+        raise HeedfulError(
+            f"{folder} needs room for two checkpoints, {2 * one:,} bytes, but {free:,} bytes are free there. "
+            "Free some space, or choose another `runs_folder`."
+        )
+
+
+def _named_tensors(state: TrainState) -> dict[str, Tensor]:
+    """Return parameters and kept buffers, a tied matrix once, under its first name."""
+    seen: set[int] = set()
+    named: dict[str, Tensor] = {}
+    for name, tensor in state.model.state_dict(keep_vars=True).items():
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            named[name] = tensor.detach()
+    return named
+
+
+def _optimizer_tensors(state: TrainState) -> dict[str, Tensor]:
+    moments = state.optimizer.state
+    return {
+        f"{name}/{key}": value
+        for name, parameter in state.model.named_parameters()
+        for key, value in moments.get(parameter, {}).items()
+    }
+
+
+def _restore_optimizer(state: TrainState, tensors: Mapping[str, Tensor]) -> None:
+    parameters = dict(state.model.named_parameters())
+    for key, tensor in tensors.items():
+        name, _, moment = key.rpartition("/")
+        if name not in parameters:
+            raise ValueError(f"{OPTIMIZER} has {name}, which the model has not")
+        state.optimizer.state[parameters[name]][moment] = tensor.to(parameters[name].device)
+
+
+def _tally_tensors(state: TrainState) -> dict[str, Tensor]:
+    """Return the sums of the journal and, for whoever wants to look, the generators (seeded anew at each step)."""
+    tally = state.tally
+    fields = ("loss_sum", "num_tokens", "gradient_norm", "skipped", "skipped_in_a_row")
+    tensors = {name: getattr(tally, name) for name in fields}
+    tensors |= {f"metric/{name}": value for name, value in tally.metric_sums.items()}
+    tensors["random/cpu"] = torch.get_rng_state()
+    if state.device.type == "cuda":
+        tensors["random/cuda"] = torch.cuda.get_rng_state(state.device)
+    return tensors
+
+
+def _restore_tally(state: TrainState, tensors: Mapping[str, Tensor]) -> None:
+    tally = state.tally
+    tally.metric_sums = {}
+    for name, tensor in tensors.items():
+        kind, _, rest = name.rpartition("/")
+        if kind == "random":
+            _restore_generator(rest, tensor, state.device)
+        elif kind == "metric":
+            tally.metric_sums[rest] = tensor.to(state.device)
+        else:
+            setattr(tally, name, tensor.to(state.device))
+
+
+def _restore_generator(kind: str, value: Tensor, device: torch.device) -> None:
+    if kind == "cpu":
+        torch.set_rng_state(value)
+    elif device.type == "cuda":
+        torch.cuda.set_rng_state(value, device)
+
+
+def _plain_state(state: TrainState) -> dict[str, JsonValue]:
+    return {
+        "step": state.step,
+        "scores": {str(step): score for step, score in state.scores.items()},
+        "num_parts": state.num_parts,
+        "stopped_early": state.stopped_early,
+    }
+
+
+def _to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
+    data: bytes = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+    return data
+
+
+def _copy_into(path: Path, destinations: Mapping[str, Tensor]) -> None:
+    stored = load(path.read_bytes())
+    if stored.keys() != destinations.keys():
+        odd = sorted(stored.keys() ^ destinations.keys())[0]
+        raise ValueError(f"{path.name} and the model differ in {odd}")
+    with torch.no_grad():
+        for name, tensor in stored.items():
+            if tensor.shape != destinations[name].shape:
+                raise ValueError(f"{name} has shape {list(tensor.shape)} instead of {list(destinations[name].shape)}")
+            destinations[name].copy_(tensor)

@@ -1,0 +1,291 @@
+"""The training loop: step, tell, validate, save, until done, diverged or asked to stop.
+
+A page of plain control flow over a `TrainState`. What is trained, on what and how it is judged comes in as three
+callables (`TrainingTask`), so this file knows no text and no model. The loop reads numbers back from the device only
+where a line of the journal or a checkpoint needs them.
+"""
+
+import hashlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic
+
+import torch
+from torch import nn
+
+from heedful.config.training import TrainingConfig, ValidationConfig
+from heedful.errors import HeedfulError
+from heedful.files import JsonValue
+from heedful.training.checkpoint import (
+    best_steps,
+    find_latest,
+    list_checkpoints,
+    load_checkpoint,
+    require_space,
+    retain,
+    save_checkpoint,
+)
+from heedful.training.ema import MovingAverage
+from heedful.training.interruption import Interruption, TrainingInterruptedError
+from heedful.training.journal import Journal, Listener, Record, finite
+from heedful.training.optimizer import build_optimizer
+from heedful.training.schedule import learning_rate
+from heedful.training.state import MAX_SKIPPED_IN_A_ROW, Tally, TrainState
+from heedful.training.step import BatchT, LossFunction, train_step
+
+_PAUSES_BEFORE_SAVING_AGAIN = (1.0, 5.0)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What a validation found."""
+
+    numbers: Mapping[str, float]
+    """By name; among them the metric that decides what is best ("loss" or "bleu")."""
+
+    samples: Sequence[Record] = ()
+    """What the model makes of a few sentences, for samples.jsonl."""
+
+
+@dataclass(frozen=True)
+class TrainingTask(Generic[BatchT]):
+    """What the loop must be given to train something."""
+
+    batches_from: Callable[[int], Iterator[BatchT]]
+    """All batches from a position on, without end. A pure function: this is what makes resuming exact."""
+
+    loss: LossFunction[BatchT]
+    """Model and batch to the summed loss."""
+
+    validate: Callable[[nn.Module], Validation]
+    """Judge the model, which is in evaluation mode and carries the moving average where there is one."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where and how a run goes on, apart from what it trains."""
+
+    folder: Path
+    """Run folder; the caller holds its `RunLock`."""
+
+    training: TrainingConfig
+    validation: ValidationConfig
+    seed: int
+    dim: int
+    """Width of the model, for the paper's schedule."""
+
+    facts: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What a checkpoint must agree on to be resumed, such as the tokenizer's hash."""
+
+    listeners: Sequence[Listener] = ()
+    """Are told each record of the journal."""
+
+    report: Callable[[str], None] = lambda _: None
+    """Is told sentences about what happened."""
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the checkpoints."""
+        return self.folder / "checkpoints"
+
+
+def start_state(model: nn.Module, config: TrainingConfig) -> TrainState:
+    """Make the state of a run before its first step."""
+    average = None if config.ema_decay is None else MovingAverage(model, config.ema_decay)
+    device = next(model.parameters()).device
+    return TrainState(model, build_optimizer(model, config.optimizer), Tally.zeros(device), average)
+
+
+def train(state: TrainState, task: TrainingTask[BatchT], run: Run) -> None:
+    """Train until the last step, going on from the newest checkpoint of the run folder where there is one."""
+    config = run.training
+    require_space(run.checkpoints, state)
+    metrics, samples = Journal(run.folder / "metrics.jsonl"), Journal(run.folder / "samples.jsonl")
+    _resume(state, run, metrics, samples)
+    clock = _Clock()
+    with Interruption() as interruption, ExitStack() as cleanup:
+        batches = task.batches_from(state.step * config.accumulate)
+        if close := getattr(batches, "close", None):
+            cleanup.callback(close)
+        state.model.train()
+        while state.step < config.max_steps and not state.stopped_early:
+            rate = learning_rate(config.schedule, dim=run.dim, max_steps=config.max_steps, step=state.step + 1)
+            step_batches = [next(batches) for _ in range(config.accumulate)]
+            train_step(
+                state,
+                task.loss,
+                step_batches,
+                learning_rate=rate,
+                clip_norm=config.clip_norm,
+                bf16=config.precision == "bf16",
+                seed=run.seed,
+                report=run.report,
+            )
+            clock.count(sum(batch.num_target_tokens for batch in step_batches))
+            if _due(state, config.log_every, config) or state.device.type == "cpu":
+                _stop_if_diverged(state, run)
+            if _due(state, config.log_every, config):
+                _tell(run, metrics, _train_record(state, rate, clock.read(config.max_steps - state.step)))
+            if _due(state, run.validation.every_steps, config):
+                with clock.stopped():
+                    _validate(state, task, run, metrics, samples)
+            if _save_is_due(state, run) or interruption.received is not None:
+                with clock.stopped():
+                    _save(state, run, metrics, samples)
+            if interruption.received is not None:
+                raise TrainingInterruptedError(interruption.received, state.step)
+
+
+def weights_sha256(model: nn.Module) -> str:
+    """Return the sha256 over all parameters, to tell whether two runs ended in the same weights."""
+    digest = hashlib.sha256()
+    for name, parameter in sorted(model.named_parameters()):
+        digest.update(name.encode())
+        digest.update(parameter.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _resume(state: TrainState, run: Run, metrics: Journal, samples: Journal) -> None:
+    latest = find_latest(run.checkpoints, run.report)
+    if latest is not None:
+        load_checkpoint(latest, state, run.facts)
+        run.report(f"Going on after step {state.step}.")
+    metrics.rewind(state.step)
+    samples.rewind(state.step)
+
+
+def _due(state: TrainState, every: int, config: TrainingConfig) -> bool:
+    return state.step % every == 0 or state.step == config.max_steps
+
+
+def _stop_if_diverged(state: TrainState, run: Run) -> None:
+    if int(state.tally.skipped_in_a_row.item()) >= MAX_SKIPPED_IN_A_ROW:
+        last = next(reversed(list_checkpoints(run.checkpoints)), 0)
+        raise HeedfulError(
+            f"Training stopped at step {state.step}: loss or gradient was not finite {MAX_SKIPPED_IN_A_ROW} steps in a "
+            f"row. The last checkpoint is that of step {last}. Lower the learning rate, set `training.clip_norm`, or "
+            'set `training.precision` to "fp32".'
+        )
+
+
+def _train_record(state: TrainState, rate: float, timing: JsonValue) -> Record:
+    """Read the sums back from the device, the one place where the host waits, and begin new ones."""
+    tally = state.tally
+    num_tokens = tally.num_tokens.item()
+    means = {"loss": tally.loss_sum.item(), **{name: value.item() for name, value in tally.metric_sums.items()}}
+    record: dict[str, JsonValue] = {"step": state.step, "kind": "train"}
+    record |= {name: finite(total / num_tokens) if num_tokens else None for name, total in means.items()}
+    record |= {"gradient_norm": finite(tally.gradient_norm.item()), "learning_rate": rate}
+    record |= {"skipped": int(tally.skipped.item()), "timing": timing}
+    tally.start_new_line()
+    return record
+
+
+def _validate(state: TrainState, task: TrainingTask[BatchT], run: Run, metrics: Journal, samples: Journal) -> None:
+    started = time.perf_counter()
+    averaged = nullcontext() if state.average is None else state.average.in_place_of(state.model)
+    state.model.eval()
+    with averaged, torch.no_grad():
+        found = task.validate(state.model)
+    state.model.train()
+    metric = run.validation.metric
+    score = found.numbers[metric] if metric != "loss" else -found.numbers[metric]
+    state.scores[state.step] = score if finite(score) is not None else -sys.float_info.max
+    state.stopped_early = _has_lost_patience(state.scores, run.training.patience)
+    timing: JsonValue = {"seconds": round(time.perf_counter() - started, 3)}
+    numbers = {name: finite(value) for name, value in found.numbers.items()}
+    _tell(run, metrics, {"step": state.step, "kind": "validation", **numbers, "timing": timing})
+    for sample in found.samples:
+        samples.write({"step": state.step, **sample})
+    if state.stopped_early:
+        run.report(f"`validation.metric` has not got better {run.training.patience} times: training ends here.")
+
+
+def _has_lost_patience(scores: Mapping[int, float], patience: int | None) -> bool:
+    best = best_steps(list(scores), scores, 1)
+    return patience is not None and sum(step > best[0] for step in scores) >= patience
+
+
+def _save_is_due(state: TrainState, run: Run) -> bool:
+    """Save on schedule, at the end, and what belongs to the best so far."""
+    if state.stopped_early or _due(state, run.training.checkpoint.every_steps, run.training):
+        return True
+    if state.step not in state.scores:
+        return False
+    _, keep_best = _numbers_kept(run.training)
+    return state.step in best_steps([*list_checkpoints(run.checkpoints), state.step], state.scores, keep_best)
+
+
+def _save(state: TrainState, run: Run, metrics: Journal, samples: Journal) -> None:
+    """Write a checkpoint; a disk that fails is tried again, because a long run should outlive a short trouble."""
+    _stop_if_diverged(state, run)
+    metrics.force_to_disk()
+    samples.force_to_disk()
+    for pause in (*_PAUSES_BEFORE_SAVING_AGAIN, None):
+        try:
+            save_checkpoint(run.checkpoints, state, run.facts)
+            break
+        except HeedfulError as error:
+            if pause is None or not isinstance(error.__cause__, OSError):
+                raise
+            run.report(f"{error} Trying again in {pause:g} s.")
+            time.sleep(pause)
+    keep_last, keep_best = _numbers_kept(run.training)
+    retain(
+        run.checkpoints,
+        every_steps=run.training.checkpoint.every_steps,
+        keep_last=keep_last,
+        keep_best=keep_best,
+        scores=state.scores,
+    )
+
+
+def _numbers_kept(config: TrainingConfig) -> tuple[int, int]:
+    """Return how many of the last and of the best stay; never fewer than the average at the end will want."""
+    last = config.average.count if config.average.which == "last" else 1
+    best = config.average.count if config.average.which == "best" else 0
+    return max(config.checkpoint.keep_last, last), max(config.checkpoint.keep_best, best)
+
+
+def _tell(run: Run, metrics: Journal, record: Record) -> None:
+    metrics.write(record)
+    for listener in run.listeners:
+        listener(record)
+
+
+class _Clock:
+    """Speed since the last line of the journal; validating and saving do not count."""
+
+    def __init__(self) -> None:
+        self._restart()
+
+    def _restart(self) -> None:
+        self._steps = self._num_tokens = 0
+        self._seconds, self._started = 0.0, time.perf_counter()
+
+    def count(self, num_tokens: int) -> None:
+        """Note a step."""
+        self._steps += 1
+        self._num_tokens += num_tokens
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Leave the block out."""
+        self._seconds += time.perf_counter() - self._started
+        yield
+        self._started = time.perf_counter()
+
+    def read(self, steps_left: int) -> dict[str, JsonValue]:
+        """Return the numbers of a record, and begin anew."""
+        seconds = max(self._seconds + time.perf_counter() - self._started, 1e-9)
+        numbers: dict[str, JsonValue] = {
+            "seconds": round(seconds, 3),
+            "tokens_per_second": round(self._num_tokens / seconds, 1),
+            "seconds_left": round(steps_left * seconds / max(1, self._steps), 1),
+        }
+        self._restart()
+        return numbers
