@@ -19,8 +19,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": set(),
     "text": set(),
     "data": {"text"},
+    "native": set(),
     "nn": set(),
-    "models": {"nn"},
+    "models": {"nn", "native"},
     "decoding": set(),  # it knows a Protocol, so that any model, and any engine, can be searched
     "evaluation": {"decoding", "models", "nn"},
     "training": {"models", "nn"},
