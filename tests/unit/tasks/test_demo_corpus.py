@@ -42,7 +42,8 @@ def test_ordinals_in_words(number: int, english: str, german: str) -> None:
 
 @pytest.mark.parametrize(
     ("year", "english", "german"),
-    [(1987, "nineteen eighty-seven", "neunzehnhundertsiebenundachtzig"), (1905, "nineteen oh five", "neunzehnhundertfünf"),
+    [(1987, "nineteen eighty-seven", "neunzehnhundertsiebenundachtzig"),
+     (1905, "nineteen oh five", "neunzehnhundertfünf"),
      (2009, "two thousand and nine", "zweitausendneun"), (2024, "twenty twenty-four", "zweitausendvierundzwanzig"),
      (1100, "eleven hundred", "elfhundert")],
 )  # fmt: skip
