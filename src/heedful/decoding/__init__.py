@@ -1,20 +1,24 @@
 """Stage ⑤: from a model to token ids. Knows the protocol of a model, no tokenizer and no concrete model."""
 
 from heedful.decoding.beam import beam_search
+from heedful.decoding.ensemble import Ensemble
 from heedful.decoding.greedy import greedy_search
 from heedful.decoding.hypothesis import FinishReason, Hypothesis
 from heedful.decoding.protocol import Decodable
 from heedful.decoding.recorder import BeamStep, Recorder, StepList
+from heedful.decoding.sampling import sample
 from heedful.decoding.search import search
 
 __all__ = [
     "BeamStep",
     "Decodable",
+    "Ensemble",
     "FinishReason",
     "Hypothesis",
     "Recorder",
     "StepList",
     "beam_search",
     "greedy_search",
+    "sample",
     "search",
 ]

@@ -47,7 +47,7 @@ class BeamState:
     longest_penalty: Floats  # float64 [batch]: length penalty of an output of `max_lengths` tokens
 
     def keep(self, lines: Flags, log_probs: Floats) -> "BeamState":
-        """Return the state of the chosen lines [batch], with new log_probs [lines, beam]."""
+        """Return the state of the chosen lines [batch], with their new log_probs [batch, beam]."""
         return BeamState(self.sentences[lines], log_probs, self.max_lengths[lines], self.longest_penalty[lines])
 
 

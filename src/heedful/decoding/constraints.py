@@ -61,8 +61,12 @@ class Constraints:
         """
         if step < self._forced_steps:
             log_probs = self.distribution(model, state, token_ids, parents, step=step, sentences=sentences)
-            best = log_probs.topk(min(count, log_probs.size(-1)), dim=-1)
-            return best.values, best.indices
+            if all(step < len(self._prefixes[sentence]) for sentence in sentences):
+                best = log_probs.topk(1, dim=-1)
+                return best.values, best.indices
+            # Sorted, because `topk` orders equal tokens at random: a neighbour's prefix must not change a choice.
+            ordered = log_probs.sort(dim=-1, descending=True, stable=True)
+            return ordered.values[:, :count], ordered.indices[:, :count]
         # Each forbidden token may stand before the ones that are wanted, so as many more are asked for.
         log_probs, ids = model.step_best(state, token_ids, parents, count=count + self._spare)
         if self._spare:

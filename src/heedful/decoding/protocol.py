@@ -36,5 +36,6 @@ class Decodable(Protocol[State]):
         """Do what `step` does, and return only the `count` most probable next tokens, which can be had faster.
 
         Returns their log-probabilities, float32 [rows, count] in descending order, and their ids, int64 [rows, count]:
-        `log_softmax(step(...)).topk(count)`. A vocabulary smaller than `count` gives as many columns as it has tokens.
+        `log_softmax(step(...)).topk(count)`, of equal tokens preferably the lower id first. A vocabulary smaller than
+        `count` gives as many columns as it has tokens.
         """
