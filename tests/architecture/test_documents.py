@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SOURCE = re.compile(r"`((?!runs/)[\w.-]+/[\w./-]+\.(?:py|toml|cpp|h|txt))`")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
@@ -66,6 +67,14 @@ def test_every_command_exists_with_its_options(path: Path) -> None:
 def test_every_link_leads_somewhere(path: Path) -> None:
     dead = [target for target in LINK.findall(path.read_text(encoding="utf-8")) if not (path.parent / target).exists()]
     assert dead == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_every_source_file_it_names_exists(path: Path) -> None:
+    files = SOURCE.findall(path.read_text(encoding="utf-8"))
+    assert [
+        file for file in files if not any((base / file).exists() for base in (ROOT, ROOT / "src" / "heedful"))
+    ] == []
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
