@@ -8,7 +8,7 @@ import typer
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's TOML file.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[section.key=value]...", help="Settings that win over the file.", show_default=False),
+    typer.Argument(metavar="SECTION.KEY=VALUE", help="Settings that win over the file.", show_default=False),
 ]
 Device = Annotated[
     str | None, typer.Option(metavar="D", help="cpu, cuda or cuda:N; by default a GPU when there is one.")

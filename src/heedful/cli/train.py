@@ -18,7 +18,9 @@ def train(
 ) -> None:
     """Train a model as CONFIG describes, into a run folder that is never overwritten.
 
-    Interrupted with Ctrl-C or SIGTERM, it saves and leaves; --resume goes on. Settings are overridden like this:
+    Interrupted by Ctrl-C or SIGTERM it saves and leaves; --resume goes on.
+
+    Settings are overridden like this:
     heedful train CONFIG training.max_steps=500 name=short
     """
     from heedful.config.load import load_config

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def translate(
     text: Annotated[
-        list[str] | None, typer.Argument(metavar="[TEXT]...", help="What to translate; without it, lines from stdin.")
+        list[str] | None, typer.Argument(metavar="TEXT", help="What to translate; without it, lines from stdin.")
     ] = None,
     model: options.Model = None,
     source_language: Annotated[str | None, typer.Option("--from", metavar="LANG", help="Language of the text.")] = None,
@@ -32,8 +32,9 @@ def translate(
 ) -> None:
     """Translate TEXT, or stdin line by line.
 
-    Every input line gives exactly one output line, an empty line an empty one. Output is flushed while input is still
-    coming. With --json, each line is an object with the translation, its score and its alternatives.
+    Every input line gives exactly one output line, an empty line an empty one.
+    Output is flushed while input is still coming. With --json, each line is an
+    object with the translation, its score and its alternatives.
     """
     if n_best > 1 and not as_json:
         raise UserError("`--n-best` must be 1 without --json, because one line in is one line out. Add --json.")

@@ -1,0 +1,146 @@
+"""Whatever a user gets wrong: a sentence, the right exit code, never a traceback."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+def refused(result, code: int = 2) -> str:
+    """Return the sentence of a command that must have failed with `code` and printed nothing else."""
+    message = result.stderr.decode()
+    assert result.returncode == code, message
+    assert "Traceback" not in message
+    assert result.stdout == b""
+    assert message.rstrip().rsplit("\n", 1)[-1] != ""
+    return message
+
+
+def test_a_config_that_does_not_exist(heedful, corpus_folder: Path) -> None:
+    message = refused(heedful("train", "smal.toml", cwd=corpus_folder))
+    assert message == (
+        "error: The configuration smal.toml must exist, but there is no such file. Did you mean small.toml?\n"
+    )
+
+
+def test_every_wrong_setting_at_once(heedful, corpus_folder: Path) -> None:
+    result = heedful(
+        "train", "small.toml", "training.max_stepz=3", 'training.batch_tokens="many"', "decoding.beam_size=0",
+        cwd=corpus_folder,
+    )  # fmt: skip
+    assert refused(result) == (
+        "error: small.toml has 3 problems:\n"
+        '  - `training.batch_tokens` must be a whole number, but is "many".\n'
+        "  - `training.max_stepz` is not a setting. Did you mean `training.max_steps`?\n"
+        "  - `decoding.beam_size` must be at least 1, but is 0.\n"
+    )
+    assert not (corpus_folder / "runs").exists()
+
+
+@pytest.mark.parametrize("verb", ["train", "check"])
+def test_a_corpus_that_does_not_exist(heedful, corpus_folder: Path, verb: str) -> None:
+    (corpus_folder / "train.de").unlink()
+    message = refused(heedful(verb, "small.toml", cwd=corpus_folder))
+    assert "train.de" in message
+    assert not (corpus_folder / "runs").exists()
+
+
+@pytest.mark.parametrize("verb", ["train", "check"])
+def test_corpora_of_unequal_length(heedful, corpus_folder: Path, verb: str) -> None:
+    with (corpus_folder / "train.de").open("a") as stream:
+        stream.write("eine zeile zu viel\n")
+    message = refused(heedful(verb, "small.toml", cwd=corpus_folder))
+    assert "3,000" in message
+    assert "3,001" in message
+    assert "train.de" in message
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n\n"])
+def test_a_corpus_with_nothing_in_it(heedful, corpus_folder: Path, content: bytes) -> None:
+    for side in ("en", "de"):
+        (corpus_folder / f"train.{side}").write_bytes(content)
+    assert "train.en" in refused(heedful("train", "small.toml", cwd=corpus_folder))
+
+
+def test_a_corpus_that_is_a_folder_or_not_compressed(heedful, corpus_folder: Path) -> None:
+    shutil.copy(corpus_folder / "train.en", corpus_folder / "fake.en.gz")
+    (corpus_folder / "folder.en").mkdir()
+    for name in ("fake.en.gz", "folder.en"):
+        result = heedful("train", "small.toml", f"data.train.0.source={name}", cwd=corpus_folder)
+        assert name in refused(result, result.returncode or 2)
+        assert result.returncode in (1, 2)
+
+
+def test_a_run_is_never_overwritten(heedful, small_run) -> None:
+    before = (small_run.run / "config.toml").read_bytes()
+    message = refused(heedful("train", "small.toml", cwd=small_run.root))
+    assert message == (
+        "error: The run folder runs/small must not exist yet, but does. "
+        "Go on with it by --resume, or give the new run another name: name=...\n"
+    )
+    assert (small_run.run / "config.toml").read_bytes() == before
+
+
+def test_a_run_does_not_go_on_as_something_else(heedful, small_run) -> None:
+    result = heedful("train", "small.toml", "--resume", "training.batch_tokens=999", cwd=small_run.root)
+    assert refused(result) == (
+        "error: The run runs/small can only go on with the settings it began with, but these have changed:\n"
+        "  - `training.batch_tokens` was 2048 and is 999\n"
+    )
+
+
+def test_no_model_and_a_model_that_does_not_exist(heedful, tmp_path: Path) -> None:
+    assert "none ships with Heedful yet" in refused(heedful("translate", "hello"))
+    message = refused(heedful("translate", "-m", tmp_path / "nowhere", "hello"))
+    assert message == f"error: The model folder {tmp_path}/nowhere must exist, but does not.\n"
+    assert str(tmp_path) in refused(heedful("translate", "-m", tmp_path, "hello"))
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json", "README.md", "manifest.json"])
+@pytest.mark.parametrize("harm", ["missing", "altered", "truncated"])
+def test_a_model_folder_with_a_damaged_part(heedful, small_run, tmp_path: Path, name: str, harm: str) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(small_run.run / "model", model)
+    part = model / name
+    content = part.read_bytes()
+    if harm == "missing":
+        part.unlink()
+    else:
+        middle = len(content) // 2
+        altered = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+        part.write_bytes(altered if harm == "altered" else content[:middle])
+    assert name in refused(heedful("translate", "-m", model, "ten houses"))
+
+
+def test_a_tokenizer_of_another_model(heedful, small_run, tmp_path: Path) -> None:
+    """A tokenizer of the right size and a manifest that fits it: only its hash in config.json gives it away."""
+    from heedful.files import write_manifest
+
+    model = tmp_path / "model"
+    shutil.copytree(small_run.run / "model", model)
+    manifest = json.loads((model / "manifest.json").read_bytes())
+    (model / "manifest.json").unlink()
+    tokenizer = (model / "tokenizer.json").read_text(encoding="utf-8")
+    (model / "tokenizer.json").write_text(tokenizer + "\n", encoding="utf-8")
+    facts = {key: value for key, value in manifest.items() if key not in ("files", "format_version", "manifest_sha256")}
+    write_manifest(model, facts)
+    message = refused(heedful("translate", "-m", model, "ten houses"))
+    assert "tokenizer.json must be the tokenizer this model was trained with" in message
+
+
+def test_a_split_or_file_that_does_not_exist(heedful, small_run) -> None:
+    message = refused(heedful("evaluate", small_run.run, "--split", "unsen", cwd=small_run.root))
+    assert '"unseen"' in message
+    assert "gone.en" in refused(heedful("evaluate", small_run.run, "--data", "gone.en", "gone.de", cwd=small_run.root))
+
+
+def test_an_output_folder_that_exists(heedful, small_run, tmp_path: Path) -> None:
+    message = refused(heedful("export", small_run.run, "--format", "huggingface", "--out", tmp_path))
+    assert message == f"error: The folder {tmp_path} must not exist yet, but does. Choose another, or remove it.\n"
+
+
+def test_a_folder_that_is_no_model_cannot_be_imported(heedful, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert "empty" in refused(heedful("import", tmp_path / "empty", "--out", tmp_path / "out"))
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,138 @@
+"""`heedful translate` as a process: lines in, lines out, whatever the other end of the pipe does."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "heedful", "translate"]
+
+
+def lines_of(output: bytes) -> list[str]:
+    assert output == b"" or output.endswith(b"\n")
+    return output.decode().split("\n")[:-1]
+
+
+def test_a_line_in_is_a_line_out_and_empty_stays_empty(heedful, small_run) -> None:
+    stdin = b"ten houses\n\n   \nfive books\nten houses"
+    result = heedful("translate", "--model", small_run.run, stdin=stdin)
+    assert (result.returncode, result.stderr) == (0, b"")
+    lines = lines_of(result.stdout)
+    assert len(lines) == 5
+    assert lines[1] == lines[2] == ""
+    assert lines[0] == lines[4] != ""
+
+
+def test_the_model_has_learned_something(heedful, small_run) -> None:
+    result = heedful("translate", "--model", small_run.run, stdin=(small_run.root / "test.en").read_bytes())
+    ours, right = lines_of(result.stdout), lines_of((small_run.root / "test.de").read_bytes())
+    assert len(ours) == len(right)
+    # Far from perfect after seconds of training, but first words (am, numbers) are not luck.
+    assert sum(a.split(" ")[0] == b.split(" ")[0] for a, b in zip(ours, right, strict=True)) > len(right) / 3
+
+
+def test_text_in_the_command_gives_one_line_each_without_reading_stdin(heedful, small_run) -> None:
+    result = heedful("translate", "-m", small_run.run, "ten houses", "two\nlines", "")
+    assert result.returncode == 0
+    assert len(lines_of(result.stdout)) == 3
+
+
+def test_no_input_gives_no_output(heedful, small_run) -> None:
+    result = heedful("translate", "--model", small_run.run)
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
+
+
+def test_json_has_scores_alternatives_and_the_source(heedful, small_run) -> None:
+    result = heedful("translate", "-m", small_run.run, "--json", "--n-best", "3", "--beam", "4", stdin=b"ten houses\n\n")
+    first, empty = [json.loads(line) for line in lines_of(result.stdout)]
+    assert first["source"] == "ten houses"
+    assert len(first["alternatives"]) == 3
+    scores = [alternative["score"] for alternative in first["alternatives"]]
+    assert scores == sorted(scores, reverse=True)
+    assert first["translation"] == first["alternatives"][0]["text"]
+    assert (empty["translation"], empty["warnings"]) == ("", [])
+
+
+def test_invalid_utf8_is_replaced_counted_and_said(heedful, small_run) -> None:
+    result = heedful("translate", "-m", small_run.run, stdin=b"ten houses\n\xff\xfe\nfive \xc3 books\n")
+    assert result.returncode == 0
+    assert len(lines_of(result.stdout)) == 3
+    expected = "warning: 2 lines were not valid UTF-8; bad bytes became U+FFFD (line 2, 3).\n"
+    assert result.stderr.decode() == expected
+
+
+def test_a_long_input_is_split_and_said_so(heedful, small_run) -> None:
+    text = " ".join(["on monday at half past seven."] * 200)
+    result = heedful("translate", "-m", small_run.run, stdin=text.encode() + b"\nten houses\n")
+    assert len(lines_of(result.stdout)) == 2
+    assert "line 1: the input was longer than the model reads at once" in result.stderr.decode()
+
+
+def test_a_line_is_answered_while_the_input_is_still_open(small_run) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "--model", str(small_run.run)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line in (b"ten houses\n", b"five books\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline().strip() != b""
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert process.wait(timeout=30) == 0
+
+
+def test_a_reader_that_leaves_early_is_no_failure(small_run) -> None:
+    script = f"yes 'ten houses' | head -5000 | {' '.join(COMMAND)} --model {small_run.run} | head -1"
+    result = subprocess.run(["bash", "-o", "pipefail", "-c", script], capture_output=True, check=False, timeout=120)
+    assert len(lines_of(result.stdout)) == 1
+    assert result.stderr == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_said_and_exits_with_1(small_run) -> None:
+    with Path("/dev/full").open("wb") as full:
+        result = subprocess.run(
+            [*COMMAND, "--model", str(small_run.run), "ten houses"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert result.returncode == 1
+    assert result.stderr.decode() == "error: The output cannot be read or written: No space left on device.\n"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+def test_a_signal_ends_it_quietly(small_run, number: int, code: int) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "--model", str(small_run.run)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(b"ten houses\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        time.sleep(0.1)
+        os.kill(process.pid, number)
+        assert process.wait(timeout=30) == code
+        assert b"Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--to", "fr"], 'This model translates into "de", but was asked for "fr".'),
+        (["--from", "fr"], 'This model translates from "en", but was asked to from "fr".'),
+        (["--n-best", "2"], "`--n-best` must be 1 without --json, because one line in is one line out. Add --json."),
+        (["--device", "tpu"], 'The device must be cpu, cuda or cuda:N, but is "tpu".'),
+        (["--quantize", "int3"], '`quantize` must be "auto", "int8" or "none", but is "int3".'),
+    ],
+)
+def test_a_request_the_model_cannot_meet_is_refused(heedful, small_run, arguments: list[str], sentence: str) -> None:
+    result = heedful("translate", "--model", small_run.run, *arguments, stdin=b"ten houses\n")
+    assert (result.returncode, result.stdout, result.stderr.decode()) == (2, b"", f"error: {sentence}\n")
