@@ -1,0 +1,96 @@
+"""Scores on corpora whose value is known, and the sentences for corpora that have none."""
+
+import pytest
+
+from heedful.errors import UserError
+from heedful.evaluation import bleu, compare_systems, score_corpus
+
+REFERENCES = ["the cat sat on the mat .", "a dog ran through the old park .", "nobody knows what the river said ."]
+WORSE = ["the cat on mat", "a dog walked in some park .", "who knows what the river said ."]
+
+
+def test_a_perfect_translation_has_the_best_score_and_a_point_for_an_interval():
+    scores = {score.name: score for score in score_corpus(REFERENCES, REFERENCES, num_resamples=20)}
+    assert [round(scores[name].value, 6) for name in ("BLEU", "chrF2", "TER")] == [100.0, 100.0, 0.0]
+    for score in scores.values():
+        assert score.low == pytest.approx(score.value)
+        assert score.high == pytest.approx(score.value)
+
+
+def test_bleu_by_hand():
+    # 4 of 5 words, 3 of 4, 2 of 3 and 1 of 2 n-grams match; as long as the reference, so no brevity penalty.
+    expected = 100 * (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25
+    assert bleu(["a b c d x"], ["a b c d e"], tokenize="none") == pytest.approx(expected)
+
+
+def test_case_counts_unless_it_is_told_not_to():
+    upper = [line.upper() for line in REFERENCES]
+    assert bleu(upper, REFERENCES) < 50
+    assert bleu(upper, REFERENCES, lowercase=True) == pytest.approx(100.0)
+    scores = score_corpus(upper, REFERENCES, lowercase=True, num_resamples=5)
+    assert [round(score.value, 6) for score in scores] == [100.0, 100.0, 0.0]
+
+
+def test_chinese_is_scored_by_characters_when_asked():
+    assert bleu(["我爱北京天安门。"], ["我爱北京天安门！"], tokenize="zh") > 50
+    assert bleu(["我爱北京天安门。"], ["我爱北京天安门！"], tokenize="none") == 0.0
+
+
+def test_a_signature_says_what_was_done():
+    [score] = score_corpus(WORSE, REFERENCES, metrics=["bleu"], tokenize="intl", lowercase=True, num_resamples=7)
+    parts = dict(part.split(":") for part in score.signature.split("|"))
+    assert parts["tok"] == "intl"
+    assert parts["case"] == "lc"
+    assert parts["bs"] == "7"
+    assert "version" in parts
+    assert str(score).startswith(f"BLEU {score.value:.2f} [")
+
+
+def test_the_interval_is_the_same_every_time_and_contains_the_mean():
+    once, again = (score_corpus(WORSE, REFERENCES, num_resamples=50) for _ in range(2))
+    assert once == again
+    assert all(score.low < score.high for score in once)
+
+
+def test_a_system_does_not_differ_from_itself_but_from_a_worse_one():
+    many, worse = REFERENCES * 20, WORSE * 20
+    for comparison in compare_systems(worse, worse, many, num_resamples=100):
+        assert comparison.difference == 0.0
+    found = {it.system.name: it for it in compare_systems(worse, many, many, num_resamples=200)}
+    assert found["BLEU"].difference > 10
+    assert found["TER"].difference < -10
+    assert all(it.p_value < 0.05 for it in found.values())
+
+
+def test_empty_lines_are_scored_like_any_others():
+    [score] = score_corpus(["", "", ""], REFERENCES, metrics=["bleu"], num_resamples=10)
+    assert score.value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: bleu([], []), "`references` must have at least 1 line, but have 0."),
+        (
+            lambda: bleu(WORSE[:1], REFERENCES),
+            "`hypotheses` must have as many lines as `references` (3), but has 1 line.",
+        ),
+        (
+            lambda: compare_systems(WORSE, [*WORSE, ""], REFERENCES),
+            "`system` must have as many lines as `references` (3), but has 4 lines.",
+        ),
+        (
+            lambda: score_corpus(WORSE, REFERENCES, num_resamples=0),
+            "`num_resamples` must be at least 1, but is 0.",
+        ),
+    ],
+)
+def test_what_cannot_be_scored_gets_a_sentence(call, sentence):
+    with pytest.raises(UserError) as caught:
+        call()
+    assert str(caught.value) == sentence
+
+
+def test_an_unknown_tokenizer_is_answered_with_the_known_ones():
+    with pytest.raises(UserError, match=r'must be one of "13a", "char".*, but is "14a"'):
+        bleu(WORSE, REFERENCES, tokenize="14a")
