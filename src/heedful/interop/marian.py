@@ -1,0 +1,237 @@
+"""Hugging Face Marian folders, in and out: the public OPUS-MT models run on our engine, and ours on theirs.
+
+A Marian model is the paper's, post-norm, with all sines before all cosines in its positions, a bias on its logits, and
+the padding symbol in the place of a start symbol. This file knows the two configs; names of tensors are in
+marian_weights.py, tokenizers in marian_tokenizer.py.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from heedful.config.model import SinusoidalPositions, TransformerConfig
+from heedful.config.training import DecodingConfig
+from heedful.errors import UserError
+from heedful.files import publish_folder
+from heedful.interop.marian_tokenizer import read_marian_tokenizer, write_marian_tokenizer
+from heedful.interop.marian_weights import layers_from_marian, layers_to_marian
+from heedful.interop.residual_basis import halves_from_interleaved
+from heedful.models.folder import ModelFolder, SpecialIds, model_card
+from heedful.text.tokenizer import Tokenizer
+
+_MAX_POSITIONS = 1024
+
+
+def import_marian(path: Path) -> ModelFolder:
+    """Read a Hugging Face Marian folder, or say in a sentence what of it cannot be used."""
+    config = _read_json(path / "config.json")
+    model = _model_config(config, path)
+    tensors = _read_weights(path)
+    source_vocab_size = int(config["vocab_size"])
+    target_vocab_size = int(config.get("decoder_vocab_size") or source_vocab_size)
+    tokenizer = read_marian_tokenizer(
+        path,
+        pad_id=int(config["pad_token_id"]),
+        start_id=int(config["decoder_start_token_id"]),
+        source_vocab_size=source_vocab_size,
+        target_vocab_size=target_vocab_size,
+    )
+    weights = _weights_from_marian(tensors, model, path)
+    named = _read_json(path / "tokenizer_config.json") if (path / "tokenizer_config.json").is_file() else {}
+    source_language = str(named.get("source_lang") or "source")
+    target_language = str(named.get("target_lang") or "target")
+    return ModelFolder(
+        model=model,
+        weights=weights,
+        tokenizer_json=tokenizer.to_json(),
+        special_ids=SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id),
+        source_vocab_size=source_vocab_size,
+        target_vocab_size=target_vocab_size,
+        source_language=source_language,
+        target_language=target_language,
+        languages=tokenizer.languages,
+        decoding=DecodingConfig(beam_size=int(config.get("num_beams") or 4)),
+        card=model_card(
+            name=path.name,
+            source_language=source_language,
+            target_languages=tokenizer.languages or [target_language],
+            num_parameters=sum(tensor.numel() for tensor in weights.values()),
+            facts={"imported from": "a Hugging Face Marian folder"},
+        ),
+        facts={"imported_from": "huggingface-marian", "name": path.name},
+    )
+
+
+def export_marian(folder: ModelFolder, out: Path) -> None:
+    """Write a model as a Hugging Face Marian folder at `out`, which must not exist yet.
+
+    Tokenizers that SentencePiece can express travel as source.spm and target.spm. Others cannot be written in
+    Marian's formats: then `out` has heedful_tokenizer.json, and text must be cut into tokens by Heedful.
+    """
+    _check_exportable(folder.model)
+    weights = folder.weights
+    if folder.model.positions == SinusoidalPositions(layout="interleaved"):
+        weights = halves_from_interleaved(weights, folder.model.dim)
+    tensors = _weights_to_marian(weights, folder)
+    config = json.dumps(_marian_config(folder), indent=2) + "\n"
+
+    def fill(partial: Path) -> None:
+        (partial / "config.json").write_text(config, encoding="utf-8")
+        (partial / "model.safetensors").write_bytes(save(tensors, metadata={"format": "pt"}))
+        write_marian_tokenizer(
+            Tokenizer.from_json(folder.tokenizer_json), partial, folder.source_language, folder.target_language
+        )
+
+    publish_folder(out, fill)
+
+
+def _model_config(config: dict[str, Any], path: Path) -> TransformerConfig:
+    where = path / "config.json"
+    expected: dict[str, object] = {
+        "model_type": "marian",
+        "scale_embedding": True,
+        "static_position_embeddings": True,
+        "encoder_attention_heads": config.get("decoder_attention_heads"),
+        "encoder_ffn_dim": config.get("decoder_ffn_dim"),
+    }
+    absent = {"normalize_before": False, "normalize_embedding": False, "add_final_layer_norm": False}
+    for key, value in expected.items():
+        if config.get(key) != value:
+            raise UserError(f"{where}: `{key}` must be {value!r}, but is {config.get(key)!r}.")
+    for key, value in absent.items():
+        if config.get(key, value) != value:
+            raise UserError(f"{where}: `{key}` must be {value!r}, but is {config.get(key)!r}.")
+    activations: dict[str, Literal["relu", "gelu", "swish"]]
+    activations = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
+    activation = activations.get(str(config.get("activation_function")))
+    if activation is None:
+        raise UserError(
+            f"{where}: `activation_function` must be one of {', '.join(activations)}, "
+            f"but is {config.get('activation_function')!r}."
+        )
+    tied = bool(config.get("tie_word_embeddings", True))
+    shared = bool(config.get("share_encoder_decoder_embeddings", True))
+    if shared and not tied:
+        raise UserError(f"{where}: `tie_word_embeddings` must be true when the embeddings are shared, but is false.")
+    return TransformerConfig(
+        dim=int(config["d_model"]),
+        num_heads=int(config["encoder_attention_heads"]),
+        hidden_dim=int(config["encoder_ffn_dim"]),
+        num_encoder_layers=int(config["encoder_layers"]),
+        num_decoder_layers=int(config["decoder_layers"]),
+        activation=activation,
+        positions=SinusoidalPositions(layout="halves"),
+        tying="three_way" if shared else "two_way" if tied else "none",
+        output_bias=True,
+        dropout=float(config.get("dropout", 0.1)),
+        attention_dropout=float(config.get("attention_dropout", 0.0)),
+        hidden_dropout=float(config.get("activation_dropout", 0.0)),
+    )
+
+
+def _weights_from_marian(tensors: dict[str, Tensor], model: TransformerConfig, path: Path) -> dict[str, Tensor]:
+    def first_of(*names: str) -> Tensor:
+        for name in names:
+            if name in tensors:
+                return tensors[name]
+        raise UserError(f"{path / 'model.safetensors'} must hold the tensor `{names[0]}`, but does not.")
+
+    weights = layers_from_marian(tensors)
+    if model.tying == "three_way":
+        weights["source_embedding.embedding.weight"] = first_of(
+            "model.shared.weight", "model.encoder.embed_tokens.weight"
+        )
+    else:
+        weights["source_embedding.embedding.weight"] = first_of("model.encoder.embed_tokens.weight")
+        weights["target_embedding.embedding.weight"] = first_of("model.decoder.embed_tokens.weight", "lm_head.weight")
+    if model.tying == "none":
+        weights["output_projection.weight"] = first_of("lm_head.weight")
+    weights["output_projection.bias"] = first_of("final_logits_bias").flatten()
+    return {name: tensor.float().contiguous() for name, tensor in weights.items()}
+
+
+def _weights_to_marian(weights: dict[str, Tensor], folder: ModelFolder) -> dict[str, Tensor]:
+    tensors = layers_to_marian(weights)
+    source = weights["source_embedding.embedding.weight"]
+    if folder.model.tying == "three_way":
+        tensors["model.shared.weight"] = source
+    else:
+        tensors["model.encoder.embed_tokens.weight"] = source
+        tensors["model.decoder.embed_tokens.weight"] = weights["target_embedding.embedding.weight"]
+    if folder.model.tying == "none":
+        tensors["lm_head.weight"] = weights["output_projection.weight"]
+    bias = weights.get("output_projection.bias", torch.zeros(folder.target_vocab_size))
+    tensors["final_logits_bias"] = bias.unsqueeze(0)
+    return tensors
+
+
+def _check_exportable(model: TransformerConfig) -> None:
+    if model.norm != "post":
+        raise UserError(f'A Marian model must have `norm = "post"`, but this one has "{model.norm}".')
+    if not isinstance(model.positions, SinusoidalPositions):
+        raise UserError(f"A Marian model must have sinusoidal positions, but this one has {model.positions.kind} ones.")
+
+
+def _marian_config(folder: ModelFolder) -> dict[str, object]:
+    model, special = folder.model, folder.special_ids
+    return {
+        "architectures": ["MarianMTModel"],
+        "model_type": "marian",
+        "is_encoder_decoder": True,
+        "vocab_size": folder.source_vocab_size,
+        "decoder_vocab_size": folder.target_vocab_size,
+        "d_model": model.dim,
+        "encoder_layers": model.num_encoder_layers,
+        "decoder_layers": model.num_decoder_layers,
+        "encoder_attention_heads": model.num_heads,
+        "decoder_attention_heads": model.num_heads,
+        "encoder_ffn_dim": model.hidden_dim,
+        "decoder_ffn_dim": model.hidden_dim,
+        "activation_function": model.activation,
+        "scale_embedding": True,
+        "static_position_embeddings": True,
+        "share_encoder_decoder_embeddings": model.tying == "three_way",
+        "tie_word_embeddings": model.tying != "none",
+        "max_position_embeddings": _MAX_POSITIONS,
+        "dropout": model.dropout,
+        "attention_dropout": model.attention_dropout,
+        "activation_dropout": model.hidden_dropout,
+        "pad_token_id": special.pad,
+        "bos_token_id": special.bos,
+        "eos_token_id": special.eos,
+        "forced_eos_token_id": special.eos,
+        "decoder_start_token_id": special.bos,
+        "num_beams": folder.decoding.beam_size,
+    }
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise UserError(f"{path} must exist in a Marian folder, but does not.") from None
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise UserError(f"{path} must be a JSON object, but is not.")
+    return content
+
+
+def _read_weights(path: Path) -> dict[str, Tensor]:
+    file = path / "model.safetensors"
+    if not file.is_file() and (path / "pytorch_model.bin").is_file():
+        raise UserError(
+            f"{path} must hold model.safetensors, but has only pytorch_model.bin, which can run code when it is read.\n"
+            "Convert it where you trust it: MarianMTModel.from_pretrained(folder).save_pretrained(folder)."
+        )
+    if not file.is_file():
+        raise UserError(f"{file} must exist in a Marian folder, but does not.")
+    try:
+        return load_file(file)
+    except SafetensorError as error:
+        raise UserError(f"{file} must be a safetensors file, but is not: {error}.") from error
