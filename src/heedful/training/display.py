@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Protocol, Self, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from heedful.training.journal import Record
 
@@ -68,10 +68,9 @@ class BarDisplay:
 
     def __init__(self, max_steps: int, stream: TextIO) -> None:
         self._progress = Progress(
-            BarColumn(bar_width=None),
+            BarColumn(bar_width=20),
             MofNCompleteColumn(),
             TextColumn("{task.description}", markup=False),
-            TimeRemainingColumn(),
             console=Console(file=stream),
         )
         self._bar = self._progress.add_task("", total=max_steps)
