@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.decoding.constraints import Constraints
-from heedful.decoding.hypothesis import FinishReason, Hypothesis, finish
+from heedful.decoding.endings import Ending, Finished, Written
+from heedful.decoding.hypothesis import Hypothesis
 from heedful.decoding.length_penalty import length_penalty as penalty_of
 from heedful.decoding.protocol import Decodable, State
 from heedful.decoding.recorder import BeamStep, Recorder
@@ -46,10 +47,6 @@ class BeamState:
     max_lengths: Integers  # int64 [batch]: cap on the tokens, the end symbol included
     longest_penalty: Floats  # float64 [batch]: length penalty of an output of `max_lengths` tokens
 
-    def keep(self, lines: Flags, log_probs: Floats) -> "BeamState":
-        """Return the state of the chosen lines [batch], with their new log_probs [batch, beam]."""
-        return BeamState(self.sentences[lines], log_probs, self.max_lengths[lines], self.longest_penalty[lines])
-
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
@@ -60,42 +57,6 @@ class Candidates:
     token_log_probs: NDArray[np.float32]  # float32 [batch, candidates]
     slots: Integers  # int64 [batch, candidates]: slot that is extended
     is_broken: Flags  # bool [batch]: the model's distribution is not a number
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What one step wrote: the newest token of every row, and the row of the step before that it continues."""
-
-    token_ids: Integers  # int64 [rows]
-    token_log_probs: NDArray[np.float32]  # float32 [rows]
-    parents: Integers  # int64 [rows]
-
-
-class Finished:
-    """The hypotheses found so far for each sentence of the call: the one thing that changes as the search goes on."""
-
-    def __init__(self, batch: int, *, n_best: int, alpha: float) -> None:
-        self.alpha = alpha
-        self._n_best = n_best
-        self._found: list[list[Hypothesis]] = [[] for _ in range(batch)]
-        self.count = np.zeros(batch, dtype=np.int64)  # int64 [batch]: hypotheses found
-        self.to_beat = np.full(batch, -math.inf)  # float64 [batch]: score of the n_best-th; -inf while there are fewer
-
-    def add(self, sentence: int, hypothesis: Hypothesis) -> None:
-        """Add one hypothesis of a sentence."""
-        found = self._found[sentence]
-        found.append(hypothesis)
-        self.count[sentence] = len(found)
-        if len(found) >= self._n_best:
-            self.to_beat[sentence] = sorted(other.score for other in found)[-self._n_best]
-
-    def replace(self, sentence: int, hypothesis: Hypothesis) -> None:
-        """Make one hypothesis all there is for a sentence."""
-        self._found[sentence] = [hypothesis]
-
-    def best(self) -> list[list[Hypothesis]]:
-        """Return the n_best of each sentence, best first; of equal ones the one found first."""
-        return [sorted(found, key=lambda it: it.score, reverse=True)[: self._n_best] for found in self._found]
 
 
 @torch.inference_mode()
@@ -130,13 +91,14 @@ def beam_search(
     history: list[Written] = []
     token_ids, parents = torch.full((batch,), bos_id, dtype=torch.long, device=device), None
     for step in range(max(max_lengths)):
+        width = state.log_probs.shape[1]
         log_probs, ids = constraints.best(
             model,
             memory,
             token_ids,
             parents,
             step=step,
-            sentences=state.sentences.repeat(state.log_probs.shape[1]).tolist(),
+            sentences=state.sentences.repeat(width).tolist(),
             count=beam_size + 1,  # the end symbol, and a beam of others
         )
         candidates = rank_candidates(state, log_probs.cpu().numpy(), ids.cpu().numpy(), count=2 * beam_size)
@@ -144,21 +106,20 @@ def beam_search(
         is_finished = is_closing & (candidates.log_probs > -math.inf)
         is_finished[:, beam_size:] = False
         if is_finished.any():
-            _collect(finished, state, candidates, is_finished, history, eos_id)
+            _collect(finished, state, candidates, is_finished, step, eos_id=eos_id, alpha=length_penalty)
         kept, kept_log_probs = next_beam(candidates, is_closing, beam_size)
         is_done = find_done(state, candidates, kept_log_probs, finished, beam_size)
         if recorder is not None:
             recorder.on_step(_record(step, state, candidates, is_finished, kept, kept_log_probs, is_done))
         if is_done.any():
-            _end_without_result(finished, state, candidates, is_done, history)
+            _fail_without_result(finished, state, candidates, is_done, history)
             if is_done.all():
                 break
-        written = write(candidates, kept, ~is_done, width=state.log_probs.shape[1])
+        state, written = advance(state, candidates, kept, kept_log_probs, ~is_done)
         history.append(written)
-        state = state.keep(~is_done, kept_log_probs[~is_done])
         token_ids = torch.from_numpy(written.token_ids).to(device)
-        parents = _as_parents(written.parents, num_rows=len(log_probs), device=device)
-    return finished.best()
+        parents = _as_parents(written.parents, num_rows=log_probs.size(0), device=device)
+    return finished.best(history)
 
 
 def start_beams(max_lengths: Sequence[int], alpha: float) -> BeamState:
@@ -200,12 +161,12 @@ def rank_candidates(state: BeamState, log_probs: NDArray[np.float32], ids: Integ
 def next_beam(candidates: Candidates, is_closing: Flags, beam_size: int) -> tuple[Integers, Floats]:
     """Choose the best candidates that do not end, is_closing [batch, candidates] being True for those that do.
 
-    Returns their columns and log-probabilities [batch, beam]; too few of them leave slots empty, with -inf.
+    Returns their columns, [batch, beam] or the same [1, beam] for all, and their log-probabilities [batch, beam]; too
+    few of them leave slots empty, with -inf.
     """
-    batch, columns = is_closing.shape
+    columns = is_closing.shape[1]
     if not is_closing.any():
-        first = np.arange(min(beam_size, columns))
-        return np.broadcast_to(first, (batch, len(first))), candidates.log_probs[:, :beam_size]
+        return np.arange(min(beam_size, columns))[None, :], candidates.log_probs[:, :beam_size]
     kept = is_closing.argsort(axis=1, kind="stable")[:, :beam_size]  # False before True, each in order
     flat = kept + np.arange(0, is_closing.size, columns)[:, None]
     return kept, np.where(is_closing.take(flat), -math.inf, candidates.log_probs.take(flat))
@@ -220,23 +181,26 @@ def find_done(
     return np.asarray(cannot_improve | (finished.count[state.sentences] >= beam_size) | candidates.is_broken)
 
 
-def write(candidates: Candidates, kept: Integers, lines: Flags, *, width: int) -> Written:
-    """Make the kept columns [batch, beam] of the chosen lines [batch] the rows of the next step."""
+def advance(
+    state: BeamState, candidates: Candidates, kept: Integers, kept_log_probs: Floats, is_open: Flags
+) -> tuple[BeamState, Written]:
+    """Make the kept columns and their log-probabilities [batch, beam] the next state; lines not open [batch] leave it.
+
+    Returns the state and what the model's rows have written to get there.
+    """
     batch, columns = candidates.token_ids.shape
-    line_numbers = np.arange(batch)[:, None]
-    flat = (kept + line_numbers * columns)[lines].ravel()
-    parents = (candidates.slots + line_numbers * width).take(flat)
-    return Written(candidates.token_ids.take(flat), candidates.token_log_probs.take(flat), parents)
-
-
-def trace(history: Sequence[Written], row: int) -> tuple[list[int], list[float]]:
-    """Follow the back-pointers of `row` and return its tokens and their log-probabilities, first token first."""
-    token_ids, log_probs = [], []
-    for written in reversed(history):
-        token_ids.append(int(written.token_ids[row]))
-        log_probs.append(float(written.token_log_probs[row]))
-        row = int(written.parents[row])
-    return token_ids[::-1], log_probs[::-1]
+    lines = np.arange(batch)[:, None]
+    flat = kept + lines * columns
+    parents = candidates.slots + lines * state.log_probs.shape[1]
+    if not is_open.all():
+        flat, kept_log_probs = flat[is_open], kept_log_probs[is_open]
+        state = BeamState(
+            state.sentences[is_open], kept_log_probs, state.max_lengths[is_open], state.longest_penalty[is_open]
+        )
+    else:
+        state = BeamState(state.sentences, kept_log_probs, state.max_lengths, state.longest_penalty)
+    flat = flat.ravel()
+    return state, Written(candidates.token_ids.take(flat), candidates.token_log_probs.take(flat), parents.take(flat))
 
 
 def _collect(
@@ -244,23 +208,28 @@ def _collect(
     state: BeamState,
     candidates: Candidates,
     is_finished: Flags,
-    history: Sequence[Written],
+    step: int,
+    *,
     eos_id: int,
+    alpha: float,
 ) -> None:
-    """Add the candidates that finished [batch, candidates] to the hypotheses of their sentences."""
+    """Add the candidates that finished at `step`, is_finished [batch, candidates], to the endings of each sentence."""
     width = state.log_probs.shape[1]
+    penalty = penalty_of(step + 1, alpha)
     for line, column in np.argwhere(is_finished).tolist():
-        token_ids, log_probs = trace(history, line * width + int(candidates.slots[line, column]))
-        log_probs.append(float(candidates.token_log_probs[line, column]))
         token_id = int(candidates.token_ids[line, column])
-        reason: FinishReason = "eos"
-        if token_id != eos_id:
-            token_ids.append(token_id)
-            reason = "length"
-        finished.add(int(state.sentences[line]), finish(token_ids, log_probs, reason, alpha=finished.alpha))
+        ending = Ending(
+            score=float(candidates.log_probs[line, column]) / penalty,
+            num_steps=step,
+            row=line * width + int(candidates.slots[line, column]),
+            last_id=token_id,
+            last_log_prob=float(candidates.token_log_probs[line, column]),
+            reason="eos" if token_id == eos_id else "length",
+        )
+        finished.add(int(state.sentences[line]), ending)
 
 
-def _end_without_result(
+def _fail_without_result(
     finished: Finished, state: BeamState, candidates: Candidates, is_done: Flags, history: Sequence[Written]
 ) -> None:
     """Give sentences that ended in a NaN, or with no token left to write, what they had written until then."""
@@ -268,13 +237,12 @@ def _end_without_result(
     for line in np.flatnonzero(is_done).tolist():
         sentence = int(state.sentences[line])
         if candidates.is_broken[line] or not finished.count[sentence]:
-            row = line * width + int(state.log_probs[line].argmax())
-            finished.replace(sentence, finish(*trace(history, row), "error", alpha=finished.alpha))
+            finished.fail(sentence, history, row=line * width + int(state.log_probs[line].argmax()))
 
 
 def _as_parents(parents: Integers, *, num_rows: int, device: torch.device) -> Tensor | None:
     """Hand the back-pointers to the model; None when every one of the `num_rows` rows stays, so nothing is copied."""
-    if len(parents) == num_rows and np.array_equal(parents, np.arange(num_rows)):
+    if len(parents) == num_rows and (parents == np.arange(num_rows)).all():
         return None
     return torch.from_numpy(parents).to(device)
 
@@ -291,7 +259,7 @@ def _record(
     """Describe one step for a listener."""
     next_slots: NDArray[Any] = np.full(is_finished.shape, -1, dtype=np.int64)
     lines, slots = np.nonzero((kept_log_probs > -math.inf) & ~is_done[:, None])
-    next_slots[lines, kept[lines, slots]] = slots
+    next_slots[lines, np.broadcast_to(kept, kept_log_probs.shape)[lines, slots]] = slots
     return BeamStep(
         step=step,
         sentences=state.sentences,

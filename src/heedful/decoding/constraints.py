@@ -7,7 +7,9 @@ tokens lose their place but keep their probability: log-probabilities stay the m
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.decoding.protocol import Decodable, State
@@ -41,6 +43,8 @@ class Constraints:
         self._min_length = min_length
         self._forbidden = torch.tensor(sorted(set(forbidden_ids)), dtype=torch.long, device=device)
         self._forbidden_early = torch.tensor(sorted({*forbidden_ids, eos_id}), dtype=torch.long, device=device)
+        self._is_forbidden = _lookup(self._forbidden)
+        self._is_forbidden_early = _lookup(self._forbidden_early)
         self._spare = len(self._forbidden_early) if min_length else len(self._forbidden)
 
     def best(
@@ -69,7 +73,7 @@ class Constraints:
             return ordered.values[:, :count], ordered.indices[:, :count]
         # Each forbidden token may stand before the ones that are wanted, so as many more are asked for.
         log_probs, ids = model.step_best(state, token_ids, parents, count=count + self._spare)
-        if self._spare:
+        if self._spare and not self._is_harmless(ids, step):
             is_forbidden = (ids.unsqueeze(-1) == self._forbidden_at(step)).any(dim=-1)  # [rows, candidates]
             log_probs = log_probs.masked_fill(is_forbidden, -math.inf)
         return log_probs, ids
@@ -97,6 +101,21 @@ class Constraints:
     def _forbidden_at(self, step: int) -> Tensor:
         return self._forbidden_early if step < self._min_length else self._forbidden
 
+    def _is_harmless(self, ids: Tensor, step: int) -> bool:
+        """Say whether nothing among the ids [rows, candidates] is forbidden, as mostly; asking a GPU costs too much."""
+        if ids.device.type != "cpu":
+            return False
+        lookup = self._is_forbidden_early if step < self._min_length else self._is_forbidden
+        return not lookup.take(ids.numpy(), mode="clip").any()
+
     def _forced_at(self, step: int, sentences: Sequence[int], device: torch.device) -> Tensor:
         prefixes = (self._prefixes[sentence] for sentence in sentences)
         return torch.tensor([prefix[step] if step < len(prefix) else FREE for prefix in prefixes], device=device)
+
+
+def _lookup(forbidden: Tensor) -> NDArray[np.bool_]:
+    """Make a table that is True at the forbidden ids; its last entry, False, stands for all ids beyond."""
+    ids = forbidden.tolist()
+    table = np.zeros(max(ids, default=-1) + 2, dtype=np.bool_)
+    table[ids] = True
+    return table

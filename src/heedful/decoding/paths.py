@@ -7,11 +7,13 @@ How a token is chosen is not known here.
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from heedful.decoding.hypothesis import Hypothesis, finish
+from heedful.decoding.hypothesis import FinishReason, Hypothesis, finish
 
 Choose = Callable[[Tensor, Tensor | None, int, Sequence[int]], tuple[Tensor, Tensor]]
 """(token_ids [rows], parents [rows] or None, step, sentence of each row) -> next token_ids and log_probs [rows]."""
@@ -27,56 +29,71 @@ def follow_paths(
     max_lengths [batch] caps the tokens of each sentence, its end symbol included.
     """
     steps_between_looks = STEPS_BETWEEN_LOOKS_ON_GPU if device.type == "cuda" else 1
+    paths = [Path(max_length) for max_length in max_lengths]
     last_step = max(max_lengths) - 1
-    written: list[tuple[list[int], list[float]]] = [([], []) for _ in max_lengths]
     unread: list[tuple[Tensor, Tensor]] = []
-    sentences = list(range(len(max_lengths)))
-    token_ids = torch.full((len(sentences),), bos_id, dtype=torch.long, device=device)
-    is_open = torch.ones(len(sentences), dtype=torch.bool, device=device)
+    sentences = list(range(len(paths)))
+    token_ids = torch.full((len(paths),), bos_id, dtype=torch.long, device=device)
     parents: Tensor | None = None
     for step in range(last_step + 1):
         token_ids, log_probs = choose(token_ids, parents, step, sentences)
         unread.append((token_ids, log_probs))
         parents = None
-        is_open = is_open & (token_ids != eos_id) & (log_probs > -math.inf)  # NaN is not greater either
         if (step + 1) % steps_between_looks and step < last_step:
             continue
-        flags = is_open.tolist()
-        rows = [row for row, sentence in enumerate(sentences) if flags[row] and step + 1 < max_lengths[sentence]]
-        # Leaving moves the others' caches, so sentences leave in groups of an eighth of the batch.
-        if rows and len(sentences) - len(rows) < max(1, len(sentences) // 8):
-            continue
-        _read(unread, sentences, written)
+        _read(unread, [paths[sentence] for sentence in sentences], eos_id)
+        rows = [row for row, sentence in enumerate(sentences) if paths[sentence].finish_reason is None]
         if not rows:
             break
-        parents = torch.tensor(rows, device=device)
-        token_ids, is_open = token_ids[parents], is_open[parents]
-        sentences = [sentences[row] for row in rows]
-    return [
-        _cut(token_ids, log_probs, max_length, eos_id, alpha)
-        for (token_ids, log_probs), max_length in zip(written, max_lengths, strict=True)
-    ]
+        # Leaving moves the others' caches, so sentences leave in groups of an eighth of the batch.
+        if len(sentences) - len(rows) >= max(1, len(sentences) // 8):
+            parents = torch.tensor(rows, device=device)
+            token_ids = token_ids[parents]
+            sentences = [sentences[row] for row in rows]
+    return [path.hypothesis(alpha) for path in paths]
 
 
-def _read(
-    unread: list[tuple[Tensor, Tensor]], sentences: Sequence[int], written: Sequence[tuple[list[int], list[float]]]
-) -> None:
-    """Move the columns collected on the device to the lists of their sentences."""
-    token_ids = torch.stack([column for column, _ in unread], dim=1).tolist()  # [rows, length]
-    log_probs = torch.stack([column for _, column in unread], dim=1).tolist()
-    for row, sentence in enumerate(sentences):
-        written[sentence][0].extend(token_ids[row])
-        written[sentence][1].extend(log_probs[row])
-    unread.clear()
+@dataclass(slots=True)
+class Path:
+    """What one sentence has written so far."""
 
+    max_length: int
+    token_ids: list[int] = field(default_factory=list)
+    log_probs: list[float] = field(default_factory=list)
+    finish_reason: FinishReason | None = None
 
-def _cut(
-    token_ids: Sequence[int], log_probs: Sequence[float], max_length: int, eos_id: int, alpha: float
-) -> Hypothesis:
-    """Find where a path ended, and why; what comes after that was written unwatched."""
-    for length, (token_id, log_prob) in enumerate(zip(token_ids[:max_length], log_probs[:max_length], strict=True)):
-        if not log_prob > -math.inf:
-            return finish(token_ids[:length], log_probs[:length], "error", alpha=alpha)
+    def append(self, token_id: int, log_prob: float, eos_id: int) -> None:
+        """Take the next token, unless the path has ended; then it was written unwatched and counts for nothing."""
+        if self.finish_reason is not None:
+            return
+        if not log_prob > -math.inf:  # NaN is not greater either
+            self.finish_reason = "error"
+            return
+        self.log_probs.append(log_prob)
         if token_id == eos_id:
-            return finish(token_ids[:length], log_probs[: length + 1], "eos", alpha=alpha)
-    return finish(token_ids[:max_length], log_probs[:max_length], "length", alpha=alpha)
+            self.finish_reason = "eos"
+            return
+        self.token_ids.append(token_id)
+        if len(self.token_ids) == self.max_length:
+            self.finish_reason = "length"
+
+    def hypothesis(self, alpha: float) -> Hypothesis:
+        """Return where the path led, scored with the length penalty of exponent `alpha`."""
+        assert self.finish_reason is not None, "every path ends at its cap at the latest"
+        return finish(self.token_ids, self.log_probs, self.finish_reason, alpha=alpha)
+
+
+def _read(unread: list[tuple[Tensor, Tensor]], paths: Sequence[Path], eos_id: int) -> None:
+    """Move the columns [rows] collected on the device to the paths of their rows."""
+    token_ids = _to_host([column for column, _ in unread])
+    log_probs = _to_host([column for _, column in unread])
+    unread.clear()
+    for step_ids, step_log_probs in zip(token_ids, log_probs, strict=True):
+        for path, token_id, log_prob in zip(paths, step_ids, step_log_probs, strict=True):
+            path.append(token_id, log_prob, eos_id)
+
+
+def _to_host(columns: Sequence[Tensor]) -> list[list[Any]]:
+    """Fetch several columns [rows] from the device at once."""
+    values: list[list[Any]] = [columns[0].tolist()] if len(columns) == 1 else torch.stack(list(columns)).tolist()
+    return values
