@@ -18,6 +18,7 @@ from typing import Literal
 
 import torch
 from pydantic import Field, JsonValue, ValidationError
+from pydantic_core import from_json
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
@@ -31,6 +32,7 @@ from heedful.models.build import construct_model
 from heedful.models.transformer import Transformer
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
+VERSION = 1
 
 
 class SpecialIds(Section):
@@ -126,14 +128,7 @@ def load_model_folder(path: Path) -> ModelFolder:
     for name in (CONFIG, WEIGHTS, TOKENIZER, CARD):
         if not (path / name).is_file():
             raise ModelFolderError(f"{path} must hold {name}, but the file is missing. Copy the whole folder again.")
-    try:
-        config = _ConfigFile.model_validate_json((path / CONFIG).read_bytes())
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ModelFolderError(
-            f"{path / CONFIG} must describe a model this Heedful knows, but `{place}` does not: {first['msg']}."
-        ) from error
+    config = _read_config(path / CONFIG)
     tokenizer_json = (path / TOKENIZER).read_text(encoding="utf-8")
     if _sha256(tokenizer_json) != config.tokenizer_sha256:
         raise ModelFolderError(
@@ -190,6 +185,26 @@ def model_card(
         "heedful translate --model . < input.txt > output.txt\n"
         "```\n"
     )
+
+
+def _read_config(path: Path) -> _ConfigFile:
+    try:
+        content = from_json(path.read_bytes())
+    except ValueError as error:
+        raise ModelFolderError(f"{path} must be JSON, but is not: {error}.") from error
+    version = content.get("version") if isinstance(content, dict) else None
+    if isinstance(version, int) and version > VERSION:  # asked first: what else is new in it is no mistake
+        raise ModelFolderError(
+            f"{path} has format version {version}, but this Heedful reads up to {VERSION}. Use a newer Heedful."
+        )
+    try:
+        return _ConfigFile.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ModelFolderError(
+            f"{path} must describe a model this Heedful knows, but `{place}` does not: {first['msg']}."
+        ) from error
 
 
 def _construct(folder: ModelFolder) -> Transformer:
