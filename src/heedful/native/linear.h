@@ -1,0 +1,200 @@
+// y = x W^T + b with 8-bit weights: the one operation that costs.
+//
+// A weight is a signed byte times a scale of its output; an activation is a 16-bit integer times a scale of its row.
+// Products of pairs are summed in 32 bits without overflow (see `largest_activation`), so the sum is exact and does
+// not depend on the order, the batch or the number of threads; the only loss against floats is the rounding of the
+// weights. Sixteen bits cost nothing on AVX2, whose 8-bit product saturates and has to be widened anyway.
+//
+// Weights are packed for the inner loop: outputs in groups of 2 * kLanes; within a group, for each pair of inputs
+// (k, k+1), the two bytes of every output. One broadcast of an activation pair then meets all outputs of the group,
+// and a group is read from front to back exactly once per tile of rows.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "threads.h"
+#include "vector_math.h"
+
+template <typename T>
+struct Freer {
+    void operator()(T* pointer) const { std::free(pointer); }
+};
+
+// Memory that is aligned for vectors and not touched before it is used.
+template <typename T>
+using Buffer = std::unique_ptr<T[], Freer<T>>;
+
+template <typename T>
+Buffer<T> allocate(long count) {
+    const long bytes = (count * long(sizeof(T)) + 127) / 64 * 64;
+    return Buffer<T>(static_cast<T*>(std::aligned_alloc(64, bytes)));
+}
+
+constexpr int kGroup = 2 * kLanes;  // outputs computed together
+constexpr int kPartsPerMember = 4;  // of a job: enough that nobody waits long for the last one
+constexpr int kTile = 4;            // rows computed together: 4 x 2 accumulators; more, and GCC spills them
+
+// Rows of activations as integers. Row r stands for values[r * inputs + k] * scales[r].
+struct QuantizedRows {
+    Buffer<int16_t> values;
+    Buffer<float> scales;
+    long capacity = 0;
+
+    void reserve(long rows, int inputs) {
+        if (rows * inputs <= capacity) return;
+        capacity = rows * inputs;
+        values = allocate<int16_t>(capacity);
+        scales = allocate<float>(capacity / inputs + 1);
+    }
+};
+
+// The largest integer an activation may become, so that `inputs` products with +-127 stay within 31 bits.
+inline float largest_activation(int inputs) { return std::min(32767.0f, std::floor(2147483647.0f / 127.0f / inputs)); }
+
+inline void quantize_row(const float* x, int inputs, int16_t* values, float* scale) {
+    Floats peak{};
+    for (int i = 0; i < inputs; i += kLanes) {
+        const Floats value = load(x + i);
+        peak = larger(peak, larger(value, -value));
+    }
+    const float limit = largest_activation(inputs);
+    const float largest_value = largest(peak);
+    const float factor = largest_value > 0 ? limit / largest_value : 0.0f;
+    typedef int16_t Shorts __attribute__((vector_size(kLanes * 2)));
+    const Floats magic = spread(12582912.0f);
+    for (int i = 0; i < inputs; i += kLanes) {
+        const Shorts rounded = __builtin_convertvector(__builtin_convertvector(load(x + i) * factor + magic - magic, Ints), Shorts);
+        std::memcpy(values + i, &rounded, sizeof rounded);
+    }
+    // NaN must stay visible: the integers cannot hold it, so the row's scale does.
+    bool finite = true;
+    for (int i = 0; i < inputs; ++i) finite &= std::isfinite(x[i]);
+    *scale = finite ? largest_value / limit : std::numeric_limits<float>::quiet_NaN();
+}
+
+#if defined(__AVX512VNNI__)
+typedef __m512i Packed;
+inline Packed widen(const int8_t* w) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(w))); }
+inline Packed pair(const int16_t* x) { int both; std::memcpy(&both, x, 4); return _mm512_set1_epi32(both); }
+inline Packed multiply_add(Packed sum, Packed a, Packed w) { return _mm512_dpwssd_epi32(sum, a, w); }
+#elif defined(__AVX512BW__)
+typedef __m512i Packed;
+inline Packed widen(const int8_t* w) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(w))); }
+inline Packed pair(const int16_t* x) { int both; std::memcpy(&both, x, 4); return _mm512_set1_epi32(both); }
+inline Packed multiply_add(Packed sum, Packed a, Packed w) { return _mm512_add_epi32(sum, _mm512_madd_epi16(a, w)); }
+#elif defined(__AVX2__)
+typedef __m256i Packed;
+inline Packed widen(const int8_t* w) { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w))); }
+inline Packed pair(const int16_t* x) { int both; std::memcpy(&both, x, 4); return _mm256_set1_epi32(both); }
+inline Packed multiply_add(Packed sum, Packed a, Packed w) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, w)); }
+#else
+// Any other machine: the same lanes, spelled out; the compiler finds what instructions there are.
+typedef Ints Packed;
+typedef int16_t Halves __attribute__((vector_size(kLanes * 4)));
+inline Packed widen(const int8_t* w) {
+    Halves wide;
+    for (int i = 0; i < 2 * kLanes; ++i) wide[i] = w[i];
+    return reinterpret_cast<Packed>(wide);
+}
+inline Packed pair(const int16_t* x) { int both; std::memcpy(&both, x, 4); return Packed{} + both; }
+inline Packed multiply_add(Packed sum, Packed a, Packed w) {
+    const Halves left = reinterpret_cast<Halves>(a), right = reinterpret_cast<Halves>(w);
+    for (int lane = 0; lane < kLanes; ++lane)
+        sum[lane] += int32_t(left[2 * lane]) * right[2 * lane] + int32_t(left[2 * lane + 1]) * right[2 * lane + 1];
+    return sum;
+}
+#endif
+
+class Linear {
+  public:
+    int inputs = 0, outputs = 0;
+
+    Linear() = default;
+
+    // weights [outputs, inputs] row by row, scales [outputs], bias [outputs] or null.
+    Linear(const int8_t* weights, const float* scales, const float* bias, int outputs, int inputs)
+        : inputs(inputs), outputs(outputs), groups_((outputs + kGroup - 1) / kGroup) {
+        packed_ = allocate<int8_t>(long(groups_) * kGroup * inputs);
+        scales_ = allocate<float>(groups_ * kGroup);
+        bias_ = allocate<float>(groups_ * kGroup);
+        for (int out = 0; out < groups_ * kGroup; ++out) {
+            const bool real = out < outputs;
+            scales_[out] = real ? scales[out] : 0.0f;
+            bias_[out] = real && bias ? bias[out] : 0.0f;
+            for (int in = 0; in < inputs; ++in) packed_[place(out, in)] = real ? weights[long(out) * inputs + in] : 0;
+        }
+    }
+
+    int groups() const { return groups_; }
+    int padded_outputs() const { return groups_ * kGroup; }
+
+    // One row of W as floats, times `factor`: the embedding of a token, when W is the output projection as well.
+    void read_row(int out, float factor, float* to) const {
+        for (int in = 0; in < inputs; ++in) to[in] = packed_[place(out, in)] * (scales_[out] * factor);
+    }
+
+    // Compute one group of outputs for a tile of rows: out[r * stride + 0 .. kGroup).
+    void multiply_tile(const int16_t* x, const float* row_scales, int rows, int group, float* out, long stride) const {
+        switch (rows) {
+            case 1: return tile<1>(x, row_scales, group, out, stride);
+            case 2: return tile<2>(x, row_scales, group, out, stride);
+            case 3: return tile<3>(x, row_scales, group, out, stride);
+            default: return tile<kTile>(x, row_scales, group, out, stride);
+        }
+    }
+
+    // y = x W^T + b for all rows; out has padded_outputs() columns.
+    void multiply(const QuantizedRows& x, long rows, float* out, Team& team) const {
+        // So many rows that their activations stay in the second-level cache while all groups pass by.
+        const long chunk = std::max<long>(kTile, 98304 / inputs / kTile * kTile);
+        const long parts = std::min<long>(groups_, kPartsPerMember * team.size());
+        team.run(parts, [&](long part, int) {
+            const Share mine(groups_, part, parts);
+            for (long first = 0; first < rows; first += chunk)
+                for (long group = mine.begin; group < mine.end; ++group)
+                    for (long row = first; row < std::min(rows, first + chunk); row += kTile)
+                        multiply_tile(&x.values[row * inputs], &x.scales[row], int(std::min<long>(kTile, rows - row)),
+                                      int(group), out + row * padded_outputs() + group * kGroup, padded_outputs());
+        });
+    }
+
+  private:
+    long place(int out, int in) const {
+        return (long(out / kGroup) * (inputs / 2) + in / 2) * 2 * kGroup + (out % kGroup) * 2 + in % 2;
+    }
+
+    template <int kRows>
+    void tile(const int16_t* x, const float* row_scales, int group, float* out, long stride) const {
+        const int8_t* w = &packed_[long(group) * kGroup * inputs];
+        Packed low[kRows], high[kRows];
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) low[r] = high[r] = Packed{};
+        for (int k = 0; k < inputs; k += 2, w += 2 * kGroup) {
+            if constexpr (kRows <= 2) __builtin_prefetch(w + 2048);  // few rows: the loop waits for memory alone
+            const Packed w_low = widen(w), w_high = widen(w + kGroup);
+#pragma GCC unroll 4
+            for (int r = 0; r < kRows; ++r) {
+                const Packed a = pair(x + long(r) * inputs + k);
+                low[r] = multiply_add(low[r], a, w_low);
+                high[r] = multiply_add(high[r], a, w_high);
+            }
+        }
+        const float* scale = &scales_[group * kGroup];
+        const float* bias = &bias_[group * kGroup];
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
+            // Casts, not copies through memory: an accumulator whose address is taken would live there from the start.
+            const Floats first = __builtin_convertvector((Ints)low[r], Floats);
+            const Floats second = __builtin_convertvector((Ints)high[r], Floats);
+            store(out + r * stride, first * (load(scale) * row_scales[r]) + load(bias));
+            store(out + r * stride + kLanes, second * (load(scale + kLanes) * row_scales[r]) + load(bias + kLanes));
+        }
+    }
+
+    int groups_ = 0;
+    Buffer<int8_t> packed_;
+    Buffer<float> scales_, bias_;
+};

@@ -1,0 +1,57 @@
+// The few best of a large row of logits, and the sum that turns logits into log-probabilities.
+//
+// The row arrives in chunks, while each is still in the nearest cache, and is never stored as a whole.
+#pragma once
+
+#include <vector>
+
+#include "vector_math.h"
+
+// The `count` largest logits seen so far, best first; of equal ones the lower id.
+struct Best {
+    std::vector<float> logits;
+    std::vector<int64_t> ids;
+    size_t count = 0;
+
+    void reset(size_t wanted) {
+        count = wanted;
+        logits.clear();
+        ids.clear();
+    }
+
+    float bar() const { return logits.size() < count ? -std::numeric_limits<float>::infinity() : logits.back(); }
+
+    void offer(float logit, int64_t id) {
+        size_t place = logits.size();
+        while (place > 0 && (logit > logits[place - 1] || (logit == logits[place - 1] && id < ids[place - 1]))) --place;
+        if (place >= count) return;
+        if (logits.size() == count) {
+            logits.pop_back();
+            ids.pop_back();
+        }
+        logits.insert(logits.begin() + place, logit);
+        ids.insert(ids.begin() + place, id);
+    }
+};
+
+// sum of e^logit as e^peak * total, so that it can neither overflow nor vanish.
+struct LogSum {
+    float peak = -std::numeric_limits<float>::infinity();
+    float total = 0;
+};
+
+// Look at `size` logits whose first has the id `first`: keep the best, return the sum. `size` is a multiple of kLanes;
+// what lies beyond the vocabulary is -inf.
+inline LogSum look_at(const float* logits, int size, int64_t first, Best& best) {
+    Floats peaks = load(logits);
+    for (int i = kLanes; i < size; i += kLanes) peaks = larger(load(logits + i), peaks);
+    const float peak = largest(peaks);
+    // `not below` rather than `above`: while fewer than `count` are known the bar is -inf, and -inf may be among them.
+    if (!(peak < best.bar()))
+        for (int i = 0; i < size; ++i)
+            if (!(logits[i] < best.bar())) best.offer(logits[i], first + i);
+    Floats total{};
+    if (peak > -std::numeric_limits<float>::infinity())
+        for (int i = 0; i < size; i += kLanes) total += exponential(load(logits + i) - peak);
+    return {peak, sum(total)};
+}

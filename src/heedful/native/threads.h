@@ -1,0 +1,97 @@
+// A team of threads that share out the tasks of one job.
+//
+// A decoder step is some seventy short jobs, so the cost of starting one decides everything: helpers spin for a moment
+// before they sleep, and a job begins with one atomic store. Tasks are claimed, not assigned: a helper that is asleep, or
+// was pushed off its core by another program, claims nothing, and nobody waits for it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+inline void relax() { _mm_pause(); }
+#else
+inline void relax() { std::this_thread::yield(); }
+#endif
+
+class Team {
+  public:
+    using Work = std::function<void(long task, int member)>;
+
+    explicit Team(int size) : size_(std::max(size, 1)) {
+        for (int member = 1; member < size_; ++member) helpers_.emplace_back([this, member] { serve(member); });
+    }
+
+    ~Team() {
+        stopping_.store(true);
+        publish(0);
+        for (auto& helper : helpers_) helper.join();
+    }
+
+    int size() const { return size_; }
+
+    // Call work(task, member) once for each task below `tasks`, on whichever member is free, and return when all are done.
+    void run(long tasks, const Work& work) {
+        if (size_ == 1 || tasks == 1) {
+            for (long task = 0; task < tasks; ++task) work(task, 0);
+            return;
+        }
+        work_ = &work;
+        open_.store(tasks, std::memory_order_relaxed);
+        publish(uint32_t(tasks));
+        help(0);
+        for (int spins = 0; open_.load(std::memory_order_acquire) != 0; ++spins)
+            spins < kSpins ? relax() : std::this_thread::yield();
+    }
+
+  private:
+    static constexpr int kSpins = 4000;
+
+    // The number of the job in the upper half, the tasks nobody has claimed yet in the lower: one word, so that a claim
+    // made for an old job can never take a task of a new one.
+    void publish(uint32_t tasks) {
+        board_.store(((board_.load(std::memory_order_relaxed) >> 32) + 1) << 32 | tasks, std::memory_order_release);
+        board_.notify_all();
+    }
+
+    void help(int member) {
+        uint64_t board = board_.load(std::memory_order_acquire);
+        while (uint32_t(board) != 0) {
+            if (!board_.compare_exchange_weak(board, board - 1, std::memory_order_acq_rel)) continue;
+            // The job cannot end before this task has, so `work_` is still its own.
+            (*work_)(long(uint32_t(board)) - 1, member);
+            open_.fetch_sub(1, std::memory_order_acq_rel);
+            board = board_.load(std::memory_order_acquire);
+        }
+    }
+
+    void serve(int member) {
+        while (!stopping_.load()) {
+            help(member);
+            uint64_t board = board_.load(std::memory_order_acquire);
+            for (int spins = 0; uint32_t(board) == 0 && spins < kSpins; ++spins) {
+                relax();
+                board = board_.load(std::memory_order_acquire);
+            }
+            if (uint32_t(board) == 0 && !stopping_.load()) board_.wait(board, std::memory_order_acquire);
+        }
+    }
+
+    int size_;
+    std::vector<std::thread> helpers_;
+    const Work* work_ = nullptr;
+    std::atomic<bool> stopping_{false};
+    alignas(64) std::atomic<uint64_t> board_{0};
+    alignas(64) std::atomic<long> open_{0};
+};
+
+// Part `part` of `count` items cut into `parts`: [begin, end).
+struct Share {
+    long begin, end;
+    Share(long count, long part, long parts) : begin(count * part / parts), end(count * (part + 1) / parts) {}
+};

@@ -1,0 +1,132 @@
+"""The 8-bit engine against the readable model.
+
+When the float model's matrices are rounded to the engine's bytes first, the two compute the same function but for the
+16-bit rounding of activations: every difference beyond that is a mistake in the engine.
+"""
+
+import pytest
+import torch
+from torch import Tensor
+
+from heedful.config.model import LearnedPositions, NoPositions, SinusoidalPositions, TransformerConfig
+from heedful.decoding.search import search
+from heedful.models.build import build_model
+from heedful.models.int8 import Int8Transformer, quantize_rows
+from heedful.models.transformer import Transformer
+from heedful.native.library import NativeUnavailableError
+
+VOCAB = 515  # no multiple of anything: the last group of outputs is partly empty
+
+CONFIGS = {
+    "paper": {"norm": "post", "tying": "three_way", "activation": "relu", "positions": SinusoidalPositions()},
+    "marian": {"norm": "post", "tying": "three_way", "activation": "swish", "output_bias": True},
+    "pre-norm": {
+        "norm": "pre",
+        "tying": "two_way",
+        "activation": "gelu",
+        "positions": LearnedPositions(kind="learned"),
+    },
+    "untied": {"norm": "pre", "tying": "none", "activation": "relu", "positions": NoPositions(kind="none")},
+}
+
+
+def rounded_model(seed: int = 0, **settings: object) -> Transformer:
+    """Build a small model whose matrices the engine can hold exactly."""
+    shape = {"dim": 64, "num_heads": 4, "hidden_dim": 128, "num_encoder_layers": 2, "num_decoder_layers": 2}
+    generator = torch.Generator().manual_seed(seed)
+    config = TransformerConfig.model_validate({**shape, **settings})
+    model = build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() == 2 and "positions" not in name:
+                values, scales = quantize_rows(parameter)
+                parameter.copy_(values * scales.unsqueeze(1))
+            else:  # biases and gains start at 0 and 1, where a forgotten one would not show
+                parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
+    return model
+
+
+def sentences() -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    source_ids = torch.randint(4, VOCAB, (5, 9), generator=generator)
+    source_mask = torch.ones(5, 9, dtype=torch.bool)
+    source_mask[1, 5:] = False
+    source_mask[3, 1:] = False
+    return source_ids, source_mask
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_steps_equal_the_float_model_through_any_rearrangement_of_rows(name: str, threads: int) -> None:
+    model = rounded_model(**CONFIGS[name])
+    engine = Int8Transformer(model, threads=threads)
+    source_ids, source_mask = sentences()
+    theirs = model.start(source_ids, source_mask, max_rows=20, max_len=10)
+    ours = engine.start(source_ids, source_mask, max_rows=20, max_len=10)
+    generator = torch.Generator().manual_seed(2)
+    token_ids, parents = torch.ones(5, dtype=torch.int64), None
+    for rows in (20, 20, 13, 7, 9, 3, 2, 2, 1, 1):
+        torch.testing.assert_close(
+            engine.step(ours, token_ids, parents), model.step(theirs, token_ids, parents), atol=2e-3, rtol=1e-3
+        )
+        parents = torch.randint(0, len(token_ids), (rows,), generator=generator)
+        token_ids = torch.randint(4, VOCAB, (rows,), generator=generator)
+
+
+def test_the_best_tokens_are_those_of_the_full_distribution() -> None:
+    engine = Int8Transformer(rounded_model(), threads=2)
+    source_ids, source_mask = sentences()
+    token_ids = torch.ones(5, dtype=torch.int64)
+    logits = engine.step(engine.start(source_ids, source_mask, max_rows=5, max_len=1), token_ids)
+    for count in (1, 7, VOCAB, VOCAB + 10):
+        state = engine.start(source_ids, source_mask, max_rows=5, max_len=1)
+        log_probs, ids = engine.step_best(state, token_ids, count=count)
+        expected, expected_ids = logits.log_softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
+        assert log_probs.shape == (5, min(count, VOCAB))
+        torch.testing.assert_close(log_probs, expected[:, :count], atol=1e-5, rtol=0)
+        assert torch.equal(ids, expected_ids[:, :count])
+
+
+def test_a_sentence_gets_the_same_bits_alone_and_in_company() -> None:
+    engine = Int8Transformer(rounded_model(), threads=2)
+    source_ids, source_mask = sentences()
+    together = engine.step(
+        engine.start(source_ids, source_mask, max_rows=5, max_len=1), torch.ones(5, dtype=torch.int64)
+    )
+    for row in range(5):
+        ids = source_ids[row : row + 1, : int(source_mask[row].sum())]
+        alone = engine.step(engine.start(ids, None, max_rows=1, max_len=1), torch.ones(1, dtype=torch.int64))
+        assert torch.equal(alone[0], together[row])
+
+
+def test_a_nan_in_the_weights_reaches_the_log_probabilities() -> None:
+    model = rounded_model()
+    with torch.no_grad():
+        model.decoder.layers[0].cross_attention_residual.norm.bias[3] = torch.nan
+    engine = Int8Transformer(model, threads=1)
+    state = engine.start(*sentences(), max_rows=5, max_len=1)
+    log_probs, ids = engine.step_best(state, torch.ones(5, dtype=torch.int64), count=3)
+    assert log_probs.isnan().all()
+    assert ((ids >= 0) & (ids < VOCAB)).all()
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_the_search_finds_what_it_finds_with_the_float_model(beam_size: int) -> None:
+    model = rounded_model(seed=3)
+    source_ids, source_mask = sentences()
+    found = [
+        search(
+            decodable, source_ids, source_mask, bos_id=1, eos_id=2, max_lengths=[12] * 5, beam_size=beam_size, n_best=1
+        )
+        for decodable in (model, Int8Transformer(model, threads=2))
+    ]
+    same = [a[0].token_ids == b[0].token_ids for a, b in zip(*found, strict=True)]
+    assert sum(same) >= 4, "random weights may put two tokens within the rounding of each other, but not often"
+
+
+def test_a_width_the_engine_cannot_hold_is_said() -> None:
+    model = rounded_model(dim=20, num_heads=2)
+    with pytest.raises(
+        NativeUnavailableError, match=r"`dim` to be a multiple of (8|16) on this processor, but it is 20\."
+    ):
+        Int8Transformer(model)
