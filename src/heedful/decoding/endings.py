@@ -27,9 +27,9 @@ def trace(history: Sequence[Written], row: int) -> tuple[list[int], list[float]]
     """Follow the back-pointers of `row` and return its tokens and their log-probabilities, first token first."""
     token_ids, log_probs = [], []
     for written in reversed(history):
-        token_ids.append(int(written.token_ids[row]))
-        log_probs.append(float(written.token_log_probs[row]))
-        row = int(written.parents[row])
+        token_ids.append(written.token_ids.item(row))
+        log_probs.append(written.token_log_probs.item(row))
+        row = written.parents.item(row)
     return token_ids[::-1], log_probs[::-1]
 
 

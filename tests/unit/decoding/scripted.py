@@ -62,7 +62,7 @@ class ScriptedModel:
         logits = [
             self.script(source, written[1:]) for source, written in zip(state.sources, state.written, strict=True)
         ]
-        return torch.tensor(logits, dtype=torch.float32)
+        return torch.tensor(logits, dtype=torch.float32, device=token_ids.device)
 
     def step_best(self, state: Rows, token_ids: Tensor, parents: Tensor | None, *, count: int) -> tuple[Tensor, Tensor]:
         log_probs, ids = self.step(state, token_ids, parents).log_softmax(-1).sort(dim=-1, descending=True, stable=True)
