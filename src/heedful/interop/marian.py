@@ -32,12 +32,12 @@ def import_marian(path: Path) -> ModelFolder:
     config = _read_json(path / "config.json")
     model = _model_config(config, path)
     tensors = _read_weights(path)
-    source_vocab_size = int(config["vocab_size"])
+    source_vocab_size = _number(config, "vocab_size", path)
     target_vocab_size = int(config.get("decoder_vocab_size") or source_vocab_size)
     tokenizer = read_marian_tokenizer(
         path,
-        pad_id=int(config["pad_token_id"]),
-        start_id=int(config["decoder_start_token_id"]),
+        pad_id=_number(config, "pad_token_id", path),
+        start_id=_number(config, "decoder_start_token_id", path),
         source_vocab_size=source_vocab_size,
         target_vocab_size=target_vocab_size,
     )
@@ -119,11 +119,11 @@ def _model_config(config: dict[str, Any], path: Path) -> TransformerConfig:
     if shared and not tied:
         raise UserError(f"{where}: `tie_word_embeddings` must be true when the embeddings are shared, but is false.")
     return TransformerConfig(
-        dim=int(config["d_model"]),
-        num_heads=int(config["encoder_attention_heads"]),
-        hidden_dim=int(config["encoder_ffn_dim"]),
-        num_encoder_layers=int(config["encoder_layers"]),
-        num_decoder_layers=int(config["decoder_layers"]),
+        dim=_number(config, "d_model", path),
+        num_heads=_number(config, "encoder_attention_heads", path),
+        hidden_dim=_number(config, "encoder_ffn_dim", path),
+        num_encoder_layers=_number(config, "encoder_layers", path),
+        num_decoder_layers=_number(config, "decoder_layers", path),
         activation=activation,
         positions=SinusoidalPositions(layout="halves"),
         tying="three_way" if shared else "two_way" if tied else "none",
@@ -132,6 +132,13 @@ def _model_config(config: dict[str, Any], path: Path) -> TransformerConfig:
         attention_dropout=float(config.get("attention_dropout", 0.0)),
         hidden_dropout=float(config.get("activation_dropout", 0.0)),
     )
+
+
+def _number(config: dict[str, Any], key: str, path: Path) -> int:
+    value = config.get(key)
+    if not isinstance(value, int):
+        raise UserError(f"{path / 'config.json'}: `{key}` must be a whole number, but is {value!r}.")
+    return value
 
 
 def _weights_from_marian(tensors: dict[str, Tensor], model: TransformerConfig, path: Path) -> dict[str, Tensor]:

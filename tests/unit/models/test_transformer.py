@@ -77,3 +77,17 @@ def test_half_precision_runs_and_gives_fp32_logits() -> None:
     logits = model.step(state, torch.tensor([1]), None)
     assert logits.dtype == torch.float32
     assert logits.isfinite().all()
+
+
+def test_training_pass_is_one_graph() -> None:
+    """`torch.compile` finds nothing to break the graph at, so that one compiled kernel chain runs a whole step."""
+    model = build()
+    compiled = torch.compile(model, fullgraph=True, backend="eager")
+    source_ids, target_ids = torch.randint(1, 11, (2, 5)), torch.randint(1, 11, (2, 4))
+    source_mask = torch.arange(5) < torch.tensor([[5], [2]])
+    model.eval()
+    torch.testing.assert_close(
+        compiled(source_ids, source_mask, target_ids), model(source_ids, source_mask, target_ids)
+    )
+    model.train()
+    assert compiled(source_ids, source_mask, target_ids).isfinite().all()

@@ -1,0 +1,59 @@
+"""A small model of ours with a tokenizer of ours, for exports: what `heedful train` would make, untrained."""
+
+import torch
+from torch import nn
+
+from heedful.config.model import TransformerConfig
+from heedful.models import ModelFolder, SpecialIds, build_model, weights_of
+from heedful.text.normalization import Nfkc
+from heedful.text.subwords import SPACE_MARK, Merges, Subwords
+from heedful.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Tokenizer
+from heedful.text.tokenizer import SpecialIds as TokenizerIds
+
+from .marian_folder import make_sentences
+
+
+def make_characters(order: int) -> Subwords:
+    """Make a vocabulary of bytes and single characters, with ids in the given order (1 or -1)."""
+    characters = sorted(set("".join(make_sentences(300, seed=1)).replace(" ", SPACE_MARK)))[::order]
+    return Subwords(
+        ["<pad>", "<s>", "</s>", "<unk>", *(f"<0x{value:02X}>" for value in range(256)), *characters],
+        unk_id=UNK_ID,
+        reserved_ids=range(4),
+        byte_ids=range(4, 260),
+        segmentation=Merges(()),
+        splitting="words",
+    )
+
+
+def make_own_model(*, shared: bool = True, **shape: object) -> ModelFolder:
+    """Make a tokenizer of characters and draw weights; `shape` overrides the model's config."""
+    source = make_characters(1)
+    tokenizer = Tokenizer(
+        source=source,
+        target=source if shared else make_characters(-1),
+        normalization=Nfkc(),
+        special_ids=TokenizerIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID, unk=UNK_ID),
+    )
+    base = {"dim": 32, "num_heads": 4, "hidden_dim": 48, "num_encoder_layers": 2, "num_decoder_layers": 3}
+    config = TransformerConfig.model_validate({**base, **shape})
+    generator = torch.Generator().manual_seed(6)
+    model = build_model(
+        config,
+        source_vocab_size=tokenizer.source_vocab_size,
+        target_vocab_size=tokenizer.target_vocab_size,
+        pad_id=tokenizer.pad_id,
+        generator=generator,
+    )
+    for name, parameter in model.named_parameters():
+        nn.init.normal_(parameter, mean=float("norm.weight" in name), std=0.25, generator=generator)
+    return ModelFolder(
+        model=config,
+        weights=weights_of(model),
+        tokenizer_json=tokenizer.to_json(),
+        special_ids=SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id),
+        source_vocab_size=tokenizer.source_vocab_size,
+        target_vocab_size=tokenizer.target_vocab_size,
+        source_language="ka",
+        target_language="lo",
+    )
