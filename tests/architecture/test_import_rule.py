@@ -58,7 +58,8 @@ def imported_modules(path: Path, *, only_at_import_time: bool = False) -> set[st
             assert node.level == 0, f"{path} has a relative import; write the whole name."
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                found.add(inner if inner in known else str(node.module))
+                if inner != "heedful.__version__":  # the version is everybody's
+                    found.add(inner if inner in known else str(node.module))
     return {name for name in found if name.split(".")[0] == "heedful"}
 
 
