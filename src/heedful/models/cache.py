@@ -45,9 +45,9 @@ class DecoderCache:
             rows, moved_parents = rows[moved], parents[moved]
         else:
             moved_parents = parents
-        if self.length:
-            past = self._past[:, :, :, :, : self.length]  # [layers, 2, rows, heads, target_len, head_dim]
-            past.index_copy_(2, rows, past.index_select(2, moved_parents))
+        # One tensor after the other: a copy of all of them at once would be fresh memory, and several times slower.
+        for past in self._past[:, :, :, :, : self.length].flatten(0, 1):  # [rows, heads, target_len, head_dim]
+            past.index_copy_(0, rows, past.index_select(0, moved_parents))
         self._regroup(self._sentence_of_row[parents])
 
     def _regroup(self, sentence_of_row: Tensor) -> None:
