@@ -46,7 +46,8 @@ def attend_fused(
     query [batch, heads, query_len, head_dim], key and value [batch, heads, key_len, head_dim];
     mask, True where a query may attend, broadcasts to [batch, heads, query_len, key_len]. With `causal`, query i sees
     keys 0 to i only; said without a mask, this is what lets the flash kernel run. `dropout` is the rate at which
-    single weights are dropped. Returns [batch, heads, query_len, head_dim].
+    single weights are dropped. What is hidden must be finite: kernels add the mask to scores, and 0 times NaN is NaN.
+    Returns [batch, heads, query_len, head_dim].
     """
     if mask is None:
         return functional.scaled_dot_product_attention(query, key, value, dropout_p=dropout, is_causal=causal)
