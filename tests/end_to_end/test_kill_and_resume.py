@@ -1,0 +1,113 @@
+"""`kill -9` at random instants of a training run: resumed, it ends bit for bit where the uninterrupted one ends."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from heedful.config.training import AverageConfig
+from heedful.files import sha256_file
+from heedful.training.averaging import average_checkpoints, checkpoints_to_average
+from heedful.training.checkpoint import list_checkpoints
+from heedful.training.journal import Journal
+from heedful.training.run_lock import RunLock
+
+SCRIPT = Path(__file__).with_name("training_process.py")
+KILLS = 20
+
+
+@pytest.fixture(scope="module")
+def start() -> Iterator[Callable[..., int]]:
+    """Return a function that trains in a folder, with a signal after so many seconds, and returns the exit code."""
+    process = subprocess.Popen(
+        [sys.executable, str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+
+    assert process.stdout.readline() == "ready\n"
+
+    def run(folder: Path, seconds: float = 0.0, number: int = 0) -> int:
+        process.stdin.write(f"{folder} {seconds} {number}\n")
+        process.stdin.flush()
+        return int(process.stdout.readline())
+
+    yield run
+    process.stdin.close()
+    process.wait(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(start, tmp_path_factory) -> tuple[dict[str, object], float]:
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    started = time.monotonic()
+    assert start(folder) == 0
+    return outcome(folder), time.monotonic() - started
+
+
+def outcome(folder: Path) -> dict[str, object]:
+    """All that must not depend on interruptions: checkpoints, their average, the loss curve, the samples."""
+    checkpoints = list_checkpoints(folder / "checkpoints")
+    last = checkpoints[max(checkpoints)]
+    weights = average_checkpoints(
+        checkpoints_to_average(folder / "checkpoints", AverageConfig(count=2), every_steps=5, scores={})
+    )
+    records = Journal(folder / "metrics.jsonl").records()
+    return {
+        "steps": list(checkpoints),
+        "files": {path.name: sha256_file(path) for path in last.iterdir() if path.suffix != ".json"},
+        "average": {name: tensor.tolist() for name, tensor in weights.items()},
+        "curve": [{key: value for key, value in record.items() if key != "timing"} for record in records],
+        "samples": Journal(folder / "samples.jsonl").records(),
+    }
+
+
+def test_the_uninterrupted_run_learns_and_tells(uninterrupted):
+    result, _ = uninterrupted
+    losses = [record["loss"] for record in result["curve"] if record["kind"] == "train"]
+    assert len(losses) == 20
+    assert losses[-1] < losses[0]
+    assert len(result["samples"]) == 5
+    assert result["steps"][-2:] == [35, 40]
+
+
+def test_killed_at_twenty_random_instants_it_ends_the_same(start, uninterrupted, tmp_path):
+    expected, duration = uninterrupted
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed {seed}, the whole run takes {duration:.2f} s")
+    chance = random.Random(seed)
+    kills = runs = 0
+    while kills < KILLS:
+        runs += 1
+        folder = tmp_path / f"run{runs}"
+        while True:
+            # A run meets about five kills before its end; what it has saved is never lost, so it gets there.
+            code = start(folder, chance.uniform(0.02, 0.4 * duration), signal.SIGKILL if kills < KILLS else 0)
+            if code == 0:
+                break
+            assert code == -signal.SIGKILL
+            kills += 1
+        assert outcome(folder) == expected, f"run {runs} differs after {kills} kills (seed {seed})"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_asked_to_stop_it_saves_leaves_and_ends_the_same(start, uninterrupted, tmp_path, number, code):
+    expected, duration = uninterrupted
+    folder = tmp_path / "run"
+    assert start(folder, 0.5 * duration, number) in (code, 0)
+    steps = list(list_checkpoints(folder / "checkpoints"))
+    assert steps
+    assert start(folder) == 0
+    assert outcome(folder) == expected
+
+
+def test_a_second_trainer_in_the_same_folder_is_refused(start, tmp_path):
+    with RunLock(tmp_path / "run"):
+        assert start(tmp_path / "run") == 2
+    assert not (tmp_path / "run" / "checkpoints").exists()
+    assert [path.name for path in (tmp_path / "run").iterdir()] == [".lock"]

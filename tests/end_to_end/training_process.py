@@ -1,0 +1,128 @@
+"""Trains a small Transformer in processes that can be killed. Started as a script by `test_kill_and_resume.py`.
+
+Says "ready", then reads lines "FOLDER SECONDS SIGNAL". For each it forks a process that trains in FOLDER, resuming if
+it can, sends it SIGNAL after SECONDS (0 as SIGNAL sends none), and answers with the exit code on one line. Forking lets
+torch be imported once for all of them; the processes and the signals are real.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from heedful.config.model import TransformerConfig
+from heedful.config.training import NoRegularizer, TrainingConfig, ValidationConfig
+from heedful.errors import HeedfulError
+from heedful.models.build import build_model
+from heedful.training.loop import Run, TrainingTask, Validation, start_state, train
+from heedful.training.run_lock import RunLock
+from heedful.training.sequence_loss import sequence_loss
+
+PAD_ID, BOS_ID, EOS_ID, VOCAB = 0, 1, 2, 20
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Sequences to be copied."""
+
+    source_ids: Tensor
+    target_input_ids: Tensor
+    target_output_ids: Tensor
+    num_target_tokens: int
+
+    @property
+    def source_mask(self) -> Tensor:
+        return self.source_ids != PAD_ID
+
+    @property
+    def target_mask(self) -> Tensor:
+        return self.target_output_ids != PAD_ID
+
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> "Pairs":
+        return self
+
+    def split(self, count: int) -> Sequence["Pairs"]:
+        raise NotImplementedError("these batches fit into any memory")
+
+
+def pairs_at(position: int) -> Pairs:
+    generator = torch.Generator().manual_seed(position)
+    words = torch.randint(3, VOCAB, (8, 6), generator=generator)
+    words[torch.arange(6) >= torch.randint(2, 7, (8, 1), generator=generator)] = PAD_ID
+    end = torch.zeros(8, 1, dtype=torch.long)
+    source = torch.cat([words, end], dim=1)
+    source[torch.arange(8), (words != PAD_ID).sum(dim=1)] = EOS_ID
+    shifted = torch.cat([torch.full((8, 1), BOS_ID), source[:, :-1]], dim=1).masked_fill(source == PAD_ID, PAD_ID)
+    return Pairs(source, shifted, source, int((source != PAD_ID).sum()))
+
+
+def pairs_from(position: int) -> Iterator[Pairs]:
+    while True:
+        yield pairs_at(position)
+        position += 1
+
+
+def train_in(folder: Path) -> None:
+    config = TrainingConfig.model_validate(
+        {
+            "max_steps": 40,
+            "log_every": 2,
+            "accumulate": 2,
+            "clip_norm": 1.0,
+            "ema_decay": 0.9,
+            "schedule": {"kind": "inverse_sqrt", "peak": 0.003, "warmup_steps": 10},
+            "checkpoint": {"every_steps": 5, "keep_last": 2, "keep_best": 1},
+            "average": {"count": 2},
+        }
+    )
+    shape = TransformerConfig(
+        dim=32, num_heads=4, hidden_dim=64, num_encoder_layers=1, num_decoder_layers=1, dropout=0.2
+    )
+    generator = torch.Generator().manual_seed(11)
+    model = build_model(shape, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=PAD_ID, generator=generator)
+    loss = sequence_loss(label_smoothing=0.1, regularizer=NoRegularizer())
+
+    def validate(model: nn.Module) -> Validation:
+        found = loss(model, pairs_at(10**6))
+        return Validation(
+            {"loss": found.loss_sum.item() / found.num_tokens}, [{"source": "…", "loss": found.loss_sum.item()}]
+        )
+
+    task = TrainingTask(pairs_from, loss, validate)
+    validation = ValidationConfig(every_steps=8, metric="loss")
+    with RunLock(folder):
+        train(start_state(model, config), task, Run(folder, config, validation, seed=5, dim=32))
+
+
+def run_child(folder: Path) -> int:
+    try:
+        train_in(folder)
+    except HeedfulError as error:
+        print(error, file=sys.stderr, flush=True)
+        return error.exit_code
+    return 0
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        folder, seconds, number = line.split()
+        child = os.fork()
+        if child == 0:
+            os._exit(run_child(Path(folder)))
+        if int(number):
+            time.sleep(float(seconds))
+            os.kill(child, int(number))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    assert threading.active_count() == 1, "a process with threads must not be forked"
+    main()

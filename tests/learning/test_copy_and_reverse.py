@@ -1,0 +1,159 @@
+"""A small Transformer learns to copy and to reverse from a fresh seed, and cannot once a part of it is missing.
+
+Without the causal mask it looks at the answer while it trains: the loss falls as if it had learned, and it writes
+nonsense. Without positions the source is a bag of symbols, which has no reverse.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from heedful.config.model import TransformerConfig
+from heedful.config.training import NoRegularizer, TrainingConfig, ValidationConfig
+from heedful.decoding.greedy import greedy_search
+from heedful.models.build import build_model
+from heedful.training.journal import Journal
+from heedful.training.loop import Run, TrainingTask, Validation, start_state, train
+from heedful.training.sequence_loss import sequence_loss
+
+PAD_ID, BOS_ID, EOS_ID, VOCAB, LONGEST = 0, 1, 2, 13, 6
+STEPS = {"copy": 300, "reverse": 450}
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Sequences of symbols and what they should become, [batch, length]."""
+
+    source_ids: Tensor
+    target_output_ids: Tensor
+
+    @property
+    def target_input_ids(self) -> Tensor:
+        return torch.cat(
+            [torch.full_like(self.target_output_ids[:, :1], BOS_ID), self.target_output_ids[:, :-1]], dim=1
+        )
+
+    @property
+    def source_mask(self) -> Tensor:
+        return self.source_ids != PAD_ID
+
+    @property
+    def target_mask(self) -> Tensor:
+        return self.target_output_ids != PAD_ID
+
+    @property
+    def num_target_tokens(self) -> int:
+        return int(self.target_mask.sum())
+
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> "Pairs":
+        return self
+
+    def split(self, count: int) -> Sequence["Pairs"]:
+        raise NotImplementedError("these batches fit into any memory")
+
+
+def make_pairs(task: str, seed: int, rows: int = 64) -> Pairs:
+    """Draw sequences of 1 to LONGEST symbols."""
+    chance = random.Random(seed)
+    sources = [[chance.randrange(3, VOCAB) for _ in range(chance.randint(1, LONGEST))] for _ in range(rows)]
+    targets = [source if task == "copy" else source[::-1] for source in sources]
+
+    def pad(sequences: Sequence[list[int]]) -> Tensor:
+        return torch.tensor([[*ids, EOS_ID] + [PAD_ID] * (LONGEST - len(ids)) for ids in sequences])
+
+    return Pairs(pad(sources), pad(targets))
+
+
+def look_ahead(model: nn.Module) -> None:
+    """Take the causal mask away in training; one token at a time there is nothing ahead to look at."""
+    for layer in model.decoder.layers:
+        layer.self_attention.register_forward_pre_hook(
+            lambda _, arguments, options: (arguments, options | {"causal": False}), with_kwargs=True
+        )
+
+
+def learn(
+    folder: Path, task: str, *, norm: str = "pre", positions: str = "sinusoidal", causal: bool = True
+) -> tuple[float, float]:
+    """Train from a fresh seed; return the share of unseen sequences written exactly right, and the last loss."""
+    seed = random.SystemRandom().randrange(2**31)
+    print(f"seed {seed}")
+    shape = TransformerConfig.model_validate(
+        {
+            "dim": 48,
+            "num_heads": 4,
+            "hidden_dim": 96,
+            "num_encoder_layers": 1,
+            "num_decoder_layers": 1,
+            "dropout": 0.0,
+            "norm": norm,
+            "positions": {"kind": positions},
+        }
+    )
+    steps = STEPS[task]
+    config = TrainingConfig.model_validate(
+        {
+            "max_steps": steps,
+            "log_every": 50,
+            "clip_norm": 1.0,
+            "schedule": {"kind": "cosine", "peak": 3e-3, "warmup_steps": steps // 10},
+            "checkpoint": {"every_steps": steps},
+        }
+    )
+    generator = torch.Generator().manual_seed(seed)
+    model = build_model(shape, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=PAD_ID, generator=generator)
+    if not causal:
+        look_ahead(model)
+
+    def batches_from(position: int) -> Iterator[Pairs]:
+        while True:
+            yield make_pairs(task, seed + 1 + position)
+            position += 1
+
+    def validate(model: nn.Module) -> Validation:
+        unseen = make_pairs(task, seed, rows=200)
+        found = greedy_search(
+            model,
+            unseen.source_ids,
+            unseen.source_mask,
+            bos_id=BOS_ID,
+            eos_id=EOS_ID,
+            max_lengths=[LONGEST + 4] * 200,
+            forbidden_ids=(PAD_ID, BOS_ID),
+        )
+        wanted = [[i for i in ids if i > EOS_ID] for ids in unseen.target_output_ids.tolist()]
+        right = sum(one.token_ids == other for one, other in zip(found, wanted, strict=True))
+        return Validation({"loss": 1 - right / 200})
+
+    loss = sequence_loss(label_smoothing=0.0, regularizer=NoRegularizer())
+    run = Run(folder, config, ValidationConfig(every_steps=steps, metric="loss"), seed=seed, dim=48)
+    train(start_state(model, config), TrainingTask(batches_from, loss, validate), run)
+    *_, last, validation = Journal(folder / "metrics.jsonl").records()
+    print(f"{task}: {1 - validation['loss']:.1%} exact, loss {last['loss']:.4f}")
+    return 1 - validation["loss"], last["loss"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("task", "norm"), [("copy", "post"), ("reverse", "pre")])
+def test_it_learns(tmp_path, task, norm):
+    exact, _ = learn(tmp_path, task, norm=norm)
+    assert exact >= 0.98
+
+
+@pytest.mark.slow
+def test_without_the_causal_mask_it_only_seems_to_learn(tmp_path):
+    exact, loss = learn(tmp_path, "copy", norm="post", causal=False)
+    assert loss < 0.1
+    assert exact < 0.5
+
+
+@pytest.mark.slow
+def test_without_positions_it_cannot_reverse(tmp_path):
+    exact, loss = learn(tmp_path, "reverse", positions="none")
+    assert exact < 0.5
+    assert loss > 0.1
