@@ -1,1 +1,1 @@
-
+"""Text and tokens, in both directions: exact lines, normalisation, subwords, sentences. No torch here."""

@@ -1,0 +1,83 @@
+"""Which training pairs are left out, and how many for which reason.
+
+A pure decision per pair, on text and numbers of tokens; this file reads nothing and knows no tokenizer.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from heedful.config.data import FilterConfig
+from heedful.errors import count_of
+
+Reason = Literal["empty", "too_long", "uneven", "duplicate"]
+
+REASONS: tuple[Reason, ...] = get_args(Reason)
+
+_WORDS: Mapping[Reason, str] = {
+    "empty": "with an empty side",
+    "too_long": "too long",
+    "uneven": "too uneven in length",
+    "duplicate": "seen before",
+}
+
+
+@dataclass
+class FilterReport:
+    """How many pairs were read, and how many were left out for which reason."""
+
+    num_read: int = 0
+    left_out: dict[Reason, int] = field(default_factory=lambda: dict.fromkeys(REASONS, 0))
+
+    @property
+    def num_kept(self) -> int:
+        """Pairs that stayed."""
+        return self.num_read - sum(self.left_out.values())
+
+    def sentence(self) -> str:
+        """Say it for a person."""
+        reasons = [f"{number:,} {_WORDS[reason]}" for reason, number in self.left_out.items() if number]
+        left_out = f"; left out: {', '.join(reasons)}" if reasons else ""
+        return f"{count_of(self.num_kept, 'training pair')} of {self.num_read:,}{left_out}."
+
+
+class PairFilter:
+    """Decides pair by pair, in the order of the corpus, and counts in `report`."""
+
+    def __init__(self, config: FilterConfig) -> None:
+        self.config = config
+        self.report = FilterReport()
+        self._seen: set[bytes] = set()
+
+    def reason_against(self, source: str, target: str, source_len: int, target_len: int) -> Reason | None:
+        """Return why a pair is left out, None when it stays. Lengths are in tokens, the end symbol counted."""
+        reason = self._decide(source, target, source_len, target_len)
+        self.report.num_read += 1
+        if reason:
+            self.report.left_out[reason] += 1
+        return reason
+
+    def _decide(self, source: str, target: str, source_len: int, target_len: int) -> Reason | None:
+        config = self.config
+        if not source.strip() or not target.strip():
+            return "empty"
+        if max(source_len, target_len) > config.max_tokens:
+            return "too_long"
+        if config.max_ratio is not None:
+            shorter, longer = sorted((source_len, target_len))
+            if longer > config.max_ratio * shorter:
+                return "uneven"
+        if config.drop_duplicates:
+            digest = pair_digest(source, target)
+            if digest in self._seen:
+                return "duplicate"
+            self._seen.add(digest)
+        return None
+
+
+def pair_digest(source: str, target: str) -> bytes:
+    """Return 16 bytes that stand for a pair: a corpus of any size can be searched for doubles in little memory."""
+    # JSON can spell half a surrogate pair, which plain UTF-8 refuses.
+    text = f"{source}\n{target}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=16).digest()
