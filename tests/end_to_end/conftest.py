@@ -79,7 +79,13 @@ def heedful() -> Command:
     ) -> "subprocess.CompletedProcess[bytes]":
         command = [sys.executable, "-m", "heedful", *map(str, arguments)]
         return subprocess.run(
-            command, input=stdin, capture_output=True, cwd=cwd, env=environment_of(**environment), timeout=300, check=False
+            command,
+            input=stdin,
+            capture_output=True,
+            cwd=cwd,
+            env=environment_of(**environment),
+            timeout=300,
+            check=False,
         )
 
     return run

@@ -87,7 +87,9 @@ def test_hostile_files_through_the_real_process(heedful, small_run, tmp_path: Pa
     draw = random.Random(seed)
     files = [hostile_file(draw).removeprefix(b"\xef\xbb\xbf") for _ in range(40)]
     path = tmp_path / "in.txt"
-    path.write_bytes(b"".join(content + (b"" if content.endswith(b"\n") or not content else b"\n") for content in files))
+    path.write_bytes(
+        b"".join(content + (b"" if content.endswith(b"\n") or not content else b"\n") for content in files)
+    )
     result = heedful("translate", "-m", small_run.run, "--beam", "1", stdin=path.read_bytes())
     assert result.returncode == 0, result.stderr.decode()
     assert result.stdout.count(b"\n") == sum(num_lines_of(content) for content in files)

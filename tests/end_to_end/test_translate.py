@@ -48,7 +48,9 @@ def test_no_input_gives_no_output(heedful, small_run) -> None:
 
 
 def test_json_has_scores_alternatives_and_the_source(heedful, small_run) -> None:
-    result = heedful("translate", "-m", small_run.run, "--json", "--n-best", "3", "--beam", "4", stdin=b"ten houses\n\n")
+    result = heedful(
+        "translate", "-m", small_run.run, "--json", "--n-best", "3", "--beam", "4", stdin=b"ten houses\n\n"
+    )
     first, empty = [json.loads(line) for line in lines_of(result.stdout)]
     assert first["source"] == "ten houses"
     assert len(first["alternatives"]) == 3

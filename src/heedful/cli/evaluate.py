@@ -65,7 +65,9 @@ def evaluate(
 
 def _as_text(evaluation: "Evaluation") -> list[str]:
     speed = evaluation.num_lines / max(evaluation.seconds, 1e-9)
-    lines = [f"{evaluation.name}: {count_of(evaluation.num_lines, 'line')} in {evaluation.seconds:.1f} s ({speed:,.0f}/s)"]
+    lines = [
+        f"{evaluation.name}: {count_of(evaluation.num_lines, 'line')} in {evaluation.seconds:.1f} s ({speed:,.0f}/s)"
+    ]
     for score in evaluation.scores:
         interval = f"[{score.low:.2f}, {score.high:.2f}]"
         lines.append(f"  {score.name:<6} {score.value:6.2f}  95 % {interval:<16}  {score.signature}")

@@ -27,7 +27,11 @@ def train(
 
     run = load_config(config, overrides or [])
     from heedful.tasks.train_translation import train_translation
+    from heedful.training.display import make_display
 
-    outcome = train_translation(run, resume=resume, device=device, say=note)
-    if outcome.exit_code:
-        raise typer.Exit(outcome.exit_code)
+    with make_display(run.training.max_steps) as display:
+        result = train_translation(run, display=display, resume=resume, device=device)
+    note(f"The model is in {result.model_folder}.")
+    note(f"Translate with it: heedful translate --model {result.run_folder}")
+    if run.data.test:
+        note(f"Score it: heedful evaluate {result.run_folder}")

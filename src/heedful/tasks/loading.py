@@ -4,16 +4,19 @@ Finds the folder, checks it (models/folder.py does), builds the model and puts i
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
-from heedful.config.model import LearnedPositions, TransformerConfig
+from heedful.decoding import Decodable
 from heedful.errors import UserError
 from heedful.models.folder import ModelFolder, load_model_folder, restore_model
+from heedful.models.int8 import Int8Transformer
+from heedful.models.transformer import Transformer
+from heedful.native.library import NativeUnavailableError
 from heedful.tasks.device import choose_device
 from heedful.tasks.folders import find_model_folder
-from heedful.tasks.translation import Translator
+from heedful.tasks.translation import Translator, max_positions
 from heedful.text.tokenizer import Tokenizer
 
 Quantization = Literal["auto", "int8", "none"]
@@ -23,11 +26,9 @@ def load_translator(path: str | Path | None = None, *, device: str | None = None
     """Load the model folder at `path` (or in the run folder at `path`) for translation."""
     if quantize not in ("auto", "int8", "none"):
         raise UserError(f'`quantize` must be "auto", "int8" or "none", but is "{quantize}".')
-    chosen = choose_device(device)
+    chosen = choose_device("cpu" if quantize == "int8" and device is None else device)
     if quantize == "int8" and chosen.type != "cpu":
-        raise UserError(
-            f'`quantize` must be "none" or "auto" on {chosen.type}: int8 runs on the CPU. Add --device cpu.'
-        )
+        raise UserError(f'`quantize` must be "none" or "auto" on {chosen.type}: int8 runs on the CPU.')
     folder = load_model_folder(find_model_folder(path))
     return translator_of(folder, chosen, quantize=quantize)
 
@@ -35,9 +36,8 @@ def load_translator(path: str | Path | None = None, *, device: str | None = None
 def translator_of(folder: ModelFolder, device: torch.device, *, quantize: str = "none") -> Translator:
     """Make a `Translator` of a loaded model folder."""
     tokenizer = Tokenizer.from_json(folder.tokenizer_json)
-    model = restore_model(folder).to(device)
     return Translator(
-        model,
+        _engine(restore_model(folder), device, quantize),
         tokenizer,
         folder.decoding,
         source_language=folder.source_language,
@@ -47,6 +47,13 @@ def translator_of(folder: ModelFolder, device: torch.device, *, quantize: str = 
     )
 
 
-def max_positions(config: TransformerConfig) -> int | None:
-    """Return how many positions a model has, None when any number."""
-    return config.positions.max_len if isinstance(config.positions, LearnedPositions) else None
+def _engine(model: Transformer, device: torch.device, quantize: str) -> Decodable[Any]:
+    """Put the model where it runs: on the device, or into the int8 engine where that was asked for or pays."""
+    if quantize == "none" or device.type != "cpu":
+        return model.to(device)
+    try:
+        return Int8Transformer(model)
+    except NativeUnavailableError:
+        if quantize == "int8":
+            raise
+        return model

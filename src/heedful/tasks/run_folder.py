@@ -65,9 +65,7 @@ def check_run_folder(folder: Path, config: RunConfig, *, resume: bool, say: Call
         say(f"Changed since the run began: `{name}` was {_shown(before)} and is {_shown(after)}.")
 
 
-def write_run_folder(
-    folder: Path, config: RunConfig, tokenizer_json: str, environment: Mapping[str, str]
-) -> None:
+def write_run_folder(folder: Path, config: RunConfig, tokenizer_json: str, environment: Mapping[str, str]) -> None:
     """Write what a run begins with. On resume the settings may have changed where they are allowed to."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / TOKENIZER).exists():

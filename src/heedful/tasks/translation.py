@@ -12,6 +12,7 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
+from heedful.config.model import LearnedPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.decoding import Decodable, FinishReason, Hypothesis, search
 from heedful.errors import UserError
@@ -102,12 +103,12 @@ class Translator:
 
     @overload
     def translate(
-        self, text: Sequence[str], *, to: str | None = None, from_: str | None = None, beam_size: int | None = None
+        self, text: list[str], *, to: str | None = None, from_: str | None = None, beam_size: int | None = None
     ) -> list[str]: ...
 
     def translate(
         self,
-        text: str | Sequence[str],
+        text: str | list[str],
         *,
         to: str | None = None,
         from_: str | None = None,
@@ -238,6 +239,11 @@ class Translator:
             finish_reason=reason,
             tokens=tuple(self.tokenizer.target_piece(i) for hypothesis in chosen for i in hypothesis.token_ids),
         )
+
+
+def max_positions(config: TransformerConfig) -> int | None:
+    """Return how many positions a model has, None when any number."""
+    return config.positions.max_len if isinstance(config.positions, LearnedPositions) else None
 
 
 def _clean(text: str) -> str:

@@ -1,0 +1,42 @@
+"""Inputs longer than a model reads at once: split at sentence ends, translated in parts, joined again.
+
+Nothing is ever cut away. Knows tokens only by how many there are.
+"""
+
+from collections.abc import Sequence
+
+from heedful.text.tokenizer import Tokenizer
+
+_FIRST_CJK = "\u2e80"
+
+
+def split_long(
+    tokenizer: Tokenizer, texts: Sequence[str], target_language: str | None, max_tokens: int
+) -> list[list[list[int]]]:
+    """Return, for each text, the token ids of its parts: none for an empty text, one for most."""
+    languages = None if target_language is None else [target_language] * len(texts)
+    encoded = tokenizer.encode_source_batch(texts, languages)
+    return [
+        [] if not text else [ids] if len(ids) <= max_tokens else _split(tokenizer, text, target_language, max_tokens)
+        for text, ids in zip(texts, encoded, strict=True)
+    ]
+
+
+def join_parts(parts: Sequence[str]) -> str:
+    """Join translated parts: with a space between them, except where the script writes none."""
+    joined = ""
+    for part in parts:
+        gap = " " if joined and part and joined[-1] < _FIRST_CJK and part[0] < _FIRST_CJK else ""
+        joined += gap + part
+    return joined
+
+
+def _split(tokenizer: Tokenizer, text: str, target_language: str | None, max_tokens: int) -> list[list[int]]:
+    from heedful.text.sentences import split_sentences
+
+    def fits(part: str) -> bool:
+        return len(tokenizer.encode_source(part, target_language)) <= max_tokens
+
+    parts = [part for part in split_sentences(text, fits) if part.strip()]
+    languages = None if target_language is None else [target_language] * len(parts)
+    return tokenizer.encode_source_batch(parts, languages)

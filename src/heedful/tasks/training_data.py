@@ -1,0 +1,70 @@
+"""The data of a training run: its tokenizer, its batches, and the pairs it is judged on."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from heedful.config.data import Corpus, DataConfig
+from heedful.config.run import RunConfig
+from heedful.data.batch import Batch
+from heedful.data.readers import read_pairs
+from heedful.errors import DataError, count_of
+from heedful.models.folder import load_model_folder
+from heedful.tasks.run_folder import TOKENIZER, has_begun
+from heedful.tasks.validation import ValidationPair
+from heedful.text.learning import learn_tokenizer
+from heedful.text.tokenizer import Tokenizer
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Everything a run reads."""
+
+    tokenizer: Tokenizer
+    batches_from: Callable[[int], Iterator[Batch]]
+    """All batches from a position on, without end."""
+
+    num_pairs: int
+    validation: list[ValidationPair]
+
+
+def target_languages(data: DataConfig) -> list[str]:
+    """Return the codes that need a tag: none when all training corpora have the same target language."""
+    languages = sorted({language_of(corpus, data) for corpus in data.train})
+    return languages if len(languages) > 1 else []
+
+
+def language_of(corpus: Corpus, data: DataConfig) -> str:
+    """Return the target language of a corpus."""
+    return corpus.target_language or data.target_language
+
+
+def read_validation(data: DataConfig) -> list[ValidationPair]:
+    """Read the pairs a run is judged on; a pair with an empty side says nothing and is passed over."""
+    pairs = [
+        ValidationPair(pair.source, pair.target, language_of(corpus, data))
+        for corpus in data.validation
+        for pair in read_pairs(corpus)
+        if pair.source.strip() and pair.target.strip()
+    ]
+    if not pairs:
+        raise DataError("`data.validation` must have at least one pair with text on both sides, but has none.")
+    return pairs
+
+
+def find_tokenizer(config: RunConfig, folder: Path, say: Say) -> Tokenizer:
+    """Return the tokenizer of a run: the one it began with, that of the model it starts from, or a new one."""
+    if has_begun(folder):
+        return Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
+    if config.training.init_from is not None:
+        return Tokenizer.from_json(load_model_folder(Path(config.training.init_from)).tokenizer_json)
+    tokenizer = learn_tokenizer(
+        config.tokenizer,
+        (pair.source for corpus in config.data.train for pair in read_pairs(corpus)),
+        (pair.target for corpus in config.data.train for pair in read_pairs(corpus)),
+        target_languages(config.data),
+    )
+    say(f"Learned {count_of(tokenizer.source_vocab_size, 'piece')} from the training corpora.")
+    return tokenizer
