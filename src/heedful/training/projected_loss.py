@@ -101,7 +101,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         weight_grad = torch.zeros_like(weight, dtype=torch.float32)
         bias_grad = None if bias is None else torch.zeros_like(bias, dtype=torch.float32)
         for part in slices(rows, vocab):
-            logits = torch.nn.functional.linear(rows[part], cast_weight, cast_bias).float()  # [part of rows, vocab]
+            logits = torch.nn.functional.linear(rows[part], cast_weight, cast_bias).float()  # [rows, vocab]
             target, kept = target_ids[part].unsqueeze(1), mask[part].unsqueeze(1)
             normalizer = logits.logsumexp(dim=1, keepdim=True)
             nll = normalizer - logits.gather(1, target)
