@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evaluation": {"decoding", "models", "nn"},
     "training": {"models", "nn"},
     "interop": {"text", "data", "nn", "models", "decoding", "evaluation", "training"},
-    "tasks": {"text", "data", "nn", "models", "decoding", "evaluation", "training"},
+    "tasks": {"text", "data", "nn", "native", "models", "decoding", "evaluation", "training"},
 }
 ABOVE_ALL = {"cli", "__init__", "__main__"}
 GROUND_MAY_IMPORT = {"errors": set[str](), "files": {"errors"}, "config": {"errors"}}
