@@ -39,10 +39,21 @@ class SequenceModel(Protocol):
 class SequenceBatch(Protocol):
     """Pairs of token sequences; all tensors [batch, source_len] or [batch, target_len]."""
 
-    source_ids: Tensor
-    target_input_ids: Tensor
-    target_output_ids: Tensor
-    num_target_tokens: int
+    @property
+    def source_ids(self) -> Tensor:
+        """What the encoder reads."""
+
+    @property
+    def target_input_ids(self) -> Tensor:
+        """What the decoder reads: the target shifted right."""
+
+    @property
+    def target_output_ids(self) -> Tensor:
+        """What the decoder should write."""
+
+    @property
+    def num_target_tokens(self) -> int:
+        """Real target tokens, known to the host."""
 
     @property
     def source_mask(self) -> Tensor:

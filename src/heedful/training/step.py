@@ -21,12 +21,14 @@ from heedful.training.state import MAX_SKIPPED_IN_A_ROW, Tally, TrainState
 class TrainBatch(Protocol):
     """What a step must know of a batch."""
 
-    num_target_tokens: int
+    @property
+    def num_target_tokens(self) -> int:
+        """Real target tokens, known to the host."""
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> Self:
         """Copy the tensors to the device."""
 
-    def split(self, count: int) -> Sequence[Self]:
+    def split(self, count: int, /) -> Sequence[Self]:
         """Cut the rows into `count` batches, or as many as there are rows."""
 
 
@@ -49,7 +51,6 @@ def train_step(
 
     Dropout is a function of (seed, step) alone: a resumed run draws what the uninterrupted one would have drawn.
     """
-    batches = [batch.to(state.device, non_blocking=True) for batch in batches]
     loss = _gradients_in_memory(state, loss_function, batches, bf16=bf16, seed=seed, report=report)
     norm = _gradient_norm(state.model)
     usable = loss.loss_sum.isfinite() & norm.isfinite() & (state.tally.skipped_in_a_row < MAX_SKIPPED_IN_A_ROW)
@@ -108,8 +109,9 @@ def _gradients(
     total = torch.zeros((), dtype=torch.float64, device=device)
     metrics: dict[str, Tensor] = {}
     for part in parts:
+        on_device = part.to(device, non_blocking=True)
         with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-            loss = loss_function(model, part)
+            loss = loss_function(model, on_device)
         (loss.loss_sum / num_tokens).backward()  # type: ignore[no-untyped-call]
         total = total + loss.loss_sum.detach()
         for name, value in loss.metrics.items():
