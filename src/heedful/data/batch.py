@@ -5,11 +5,16 @@ This file knows tensors and padding; it knows nothing of where sentences come fr
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+
+Ids = Sequence[int] | npt.NDArray[np.integer]
+Joined = tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]
+"""The ids of many sentences, one after the other, and their lengths."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class Batch:
     def split(self, num_parts: int) -> "list[Batch]":
         """Cut into at most `num_parts` batches of nearly equal rows; padding stays, so shapes differ in rows only."""
         bounds = np.linspace(0, len(self), min(num_parts, len(self)) + 1).round().astype(int)
-        return [self._rows(start, end) for start, end in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [self._rows(start, end) for start, end in pairwise(bounds.tolist())]
 
     def _rows(self, start: int, end: int) -> "Batch":
         source_ids, target_output_ids = self.source_ids[start:end], self.target_output_ids[start:end]
@@ -86,8 +91,8 @@ class Batch:
 
 
 def collate(
-    sources: Sequence[Sequence[int] | npt.NDArray[np.int32]],
-    targets: Sequence[Sequence[int] | npt.NDArray[np.int32]],
+    sources: Sequence[Ids],
+    targets: Sequence[Ids],
     *,
     bos_id: int,
     pad_id: int,
@@ -99,28 +104,52 @@ def collate(
 
     Targets end with the end symbol and have no start symbol: it is put before them here.
     """
+    return assemble(
+        _joined(sources),
+        _joined(targets),
+        bos_id=bos_id,
+        pad_id=pad_id,
+        source_len=source_len,
+        target_len=target_len,
+        example_ids=np.arange(len(sources), dtype=np.int64) if example_ids is None else example_ids,
+    )
+
+
+def assemble(
+    sources: Joined,
+    targets: Joined,
+    *,
+    bos_id: int,
+    pad_id: int,
+    source_len: int | None,
+    target_len: int | None,
+    example_ids: npt.NDArray[np.int64],
+) -> Batch:
+    """Do what `collate` does for sentences that lie one after the other in one array, without a loop over rows."""
     source_ids = _pad(sources, pad_id, source_len)
     target_output_ids = _pad(targets, pad_id, target_len)
-    target_input_ids = np.full_like(target_output_ids, pad_id)
+    target_input_ids = np.roll(target_output_ids, 1, axis=1)
     target_input_ids[:, 0] = bos_id
-    for row, target in enumerate(targets):
-        target_input_ids[row, 1 : len(target)] = target[:-1]
+    # One past the end of each sentence stands the end symbol, which is written but never read.
+    target_input_ids[target_output_ids == pad_id] = pad_id
     return Batch(
         source_ids=torch.from_numpy(source_ids),
         target_input_ids=torch.from_numpy(target_input_ids),
         target_output_ids=torch.from_numpy(target_output_ids),
-        num_source_tokens=sum(map(len, sources)),
-        num_target_tokens=sum(map(len, targets)),
-        example_ids=np.arange(len(sources), dtype=np.int64) if example_ids is None else example_ids,
+        num_source_tokens=len(sources[0]),
+        num_target_tokens=len(targets[0]),
+        example_ids=example_ids,
         pad_id=pad_id,
     )
 
 
-def _pad(
-    sentences: Sequence[Sequence[int] | npt.NDArray[np.int32]], pad_id: int, length: int | None
-) -> npt.NDArray[np.int64]:
-    longest = max(map(len, sentences))
-    padded = np.full((len(sentences), max(longest, length or 1)), pad_id, dtype=np.int64)
-    for row, sentence in enumerate(sentences):
-        padded[row, : len(sentence)] = sentence
+def _joined(sentences: Sequence[Ids]) -> Joined:
+    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+    return np.concatenate([np.asarray(sentence, dtype=np.int64) for sentence in sentences]), lengths
+
+
+def _pad(sentences: Joined, pad_id: int, length: int | None) -> npt.NDArray[np.int64]:
+    values, lengths = sentences
+    padded = np.full((len(lengths), max(int(lengths.max()), length or 1)), pad_id, dtype=np.int64)
+    padded[np.arange(padded.shape[1]) < lengths[:, None]] = values
     return padded

@@ -127,8 +127,8 @@ def _unequal(source_path: Path, num_sources: int, target_path: Path, num_targets
     shorter, longer = (source_path, target_path) if num_sources < num_targets else (target_path, source_path)
     few, many = sorted((num_sources, num_targets))
     return (
-        f"The two files of a corpus must have equally many lines, but {source_path} has {num_sources:,} and {target_path} "
-        f"has {num_targets:,}: {shorter} ends after line {few:,}, {longer} goes on for {count_of(many - few, 'line')}."
+        f"The two files of a corpus must have equally many lines, but {source_path} has {num_sources:,} and "
+        f"{target_path} has {num_targets:,}: {shorter} ends after line {few:,}, {longer} goes on for {count_of(many - few, 'line')}."
     )
 
 

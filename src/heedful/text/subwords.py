@@ -30,8 +30,8 @@ _LONGEST_WORD = 128
 Splitting = Literal["words", "spaces"]
 
 _SPLITTERS: dict[Splitting, str] = {
-    # Letters, digits and the rest are not mixed in a piece ("word" and "word." share one); numbers are spelled digit by
-    # digit, so that an unseen number is made of seen pieces; Han is apart from the other scripts. A word takes its mark.
+    # Letters, digits and the rest are not mixed in a piece ("word" and "word." share one, and no piece is spelled like a
+    # special symbol); numbers go digit by digit, so that an unseen one is made of seen pieces; Han stands apart.
     "words": (
         rf"▁?\p{{Han}}{{1,{_LONGEST_WORD}}}|▁?[\p{{L}}\p{{M}}&&[^\p{{Han}}]]{{1,{_LONGEST_WORD}}}"
         rf"|▁?\p{{N}}|▁?[^▁\p{{L}}\p{{M}}\p{{N}}]{{1,{_LONGEST_WORD}}}|▁"
@@ -42,7 +42,7 @@ _SPLITTERS: dict[Splitting, str] = {
 
 
 def mark(text: str) -> str:
-    """Open each word with the space mark, character by character: position i of the text is position i + 1 of the result."""
+    """Open each word with the space mark. Position i of the text is position i + 1 of the result."""
     if not text:
         return ""
     if not text.isascii():
