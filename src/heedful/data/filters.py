@@ -35,6 +35,10 @@ class FilterReport:
         """Pairs that stayed."""
         return self.num_read - sum(self.left_out.values())
 
+    def __add__(self, other: "FilterReport") -> "FilterReport":
+        left_out = {reason: self.left_out[reason] + other.left_out[reason] for reason in REASONS}
+        return FilterReport(self.num_read + other.num_read, left_out)
+
     def sentence(self) -> str:
         """Say it for a person."""
         reasons = [f"{number:,} {_WORDS[reason]}" for reason, number in self.left_out.items() if number]

@@ -1,0 +1,168 @@
+"""The token store: tokenised training pairs in Arrow files that are mapped into memory, built once and used again.
+
+A store is a folder in the cache, named by the hash of all it is made of: the bytes of the corpora, the tokenizer, the
+filters. Another corpus, however small the difference, is another store; the same one is never tokenised twice.
+Corpora larger than memory work: building streams, and reading is left to the paging of the operating system. This
+file knows nothing of batches or tensors.
+
+    pairs.arrow            source_ids, target_ids, corpus; with subword dropout also source_words, target_words
+    source_segments.arrow  with subword dropout: all cuts of every word (text/subword_dropout.py)
+    target_segments.arrow
+    store.json             what was left out, and the sizes of the files above; written last
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heedful.config.data import Corpus, DataConfig
+from heedful.data.arrow_files import map_column, map_ragged
+from heedful.data.filters import FilterReport
+from heedful.data.paths import cache_folder
+from heedful.data.readers import corpus_files, open_bytes
+from heedful.data.store_building import PAIRS, SEGMENTS, STORE, fill_store
+from heedful.errors import DataError, HeedfulError
+from heedful.files import publish_folder, remove_folder, sha256_file
+from heedful.text.ragged import Ragged
+from heedful.text.subword_dropout import NUM_CHOICES, SegmentationTable
+from heedful.text.tokenizer import Tokenizer
+
+_FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class SubwordDropout:
+    """Cut words anew in each epoch: how often a merge is passed over, and the seed of the cuts."""
+
+    rate: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """One side of the corpus as words, and the ways in which each word can be cut."""
+
+    words: Ragged
+    table: SegmentationTable
+
+
+class TokenStore:
+    """Tokenised pairs on disk. Opening costs next to nothing; tokens are read when they are asked for.
+
+    Attributes:
+        sources, targets: the ids of every pair, with language tag and end symbol.
+        corpus_ids: for every pair, the place of its corpus in `data.train`.
+        reports: for every corpus, what was left out of it.
+        source_words, target_words: with subword dropout, the words of every pair and how they can be cut.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        facts = json.loads((folder / STORE).read_bytes())
+        self.reports = [FilterReport(**report) for report in facts["reports"]]
+        pairs = folder / PAIRS
+        self.sources = map_ragged(pairs, "source_ids")
+        self.targets = map_ragged(pairs, "target_ids")
+        self.corpus_ids: NDArray[np.int32] = map_column(pairs, "corpus")
+        self.source_words = self._word_table("source") if facts["has_words"] else None
+        self.target_words = self._word_table("target") if facts["has_words"] else None
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @property
+    def source_lengths(self) -> NDArray[np.int32]:
+        """Tokens of every source."""
+        return self.sources.lengths
+
+    @property
+    def target_lengths(self) -> NDArray[np.int32]:
+        """Tokens of every target."""
+        return self.targets.lengths
+
+    @property
+    def report(self) -> FilterReport:
+        """What was left out of all corpora together."""
+        return reduce(FilterReport.__add__, self.reports)
+
+    def source(self, index: int) -> NDArray[np.int32]:
+        """Return the ids of one source."""
+        return self.sources[index]
+
+    def target(self, index: int) -> NDArray[np.int32]:
+        """Return the ids of one target."""
+        return self.targets[index]
+
+    def _word_table(self, side: str) -> WordTable:
+        segments = map_ragged(self.folder / SEGMENTS[side], "segment")
+        return WordTable(map_ragged(self.folder / PAIRS, f"{side}_words"), SegmentationTable(segments))
+
+
+def prepare_store(
+    data: DataConfig,
+    tokenizer: Tokenizer,
+    *,
+    dropout: SubwordDropout | None = None,
+    cache: Path | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> TokenStore:
+    """Open the store of the training corpora, after building it where there is none yet.
+
+    `dropout` adds what subword dropout needs. `cache` is the folder of all stores; None takes the user's.
+    """
+    folder = (cache or cache_folder()) / f"tokens-{_key(data, tokenizer, dropout)}"
+    if folder.exists() and not _is_whole(folder):
+        say(f"The token store {folder} is damaged and is built anew.")
+        remove_folder(folder)
+    if not folder.exists():
+        say("Tokenising the training corpora.")
+        try:
+            publish_folder(folder, lambda partial: fill_store(partial, data, tokenizer, dropout))
+        except HeedfulError:
+            if not folder.exists():  # otherwise another run has just built the same one
+                raise
+    store = TokenStore(folder)
+    if not len(store):
+        files = " and ".join(str(path) for corpus in data.train for path in corpus_files(corpus))
+        raise DataError(
+            f"The training corpora must have a usable pair, but {files} have none: {store.report.sentence()}"
+        )
+    return store
+
+
+def _key(data: DataConfig, tokenizer: Tokenizer, dropout: SubwordDropout | None) -> str:
+    """Return a short hash of everything that decides what is in a store."""
+    parts = {
+        "format_version": _FORMAT_VERSION,
+        "tokenizer": tokenizer.fingerprint,
+        "target_language": data.target_language,
+        "filters": data.filters.model_dump(mode="json"),
+        "corpora": [_describe(corpus) for corpus in data.train],
+        "dropout": None if dropout is None else [asdict(dropout), NUM_CHOICES],
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _describe(corpus: Corpus) -> dict[str, object]:
+    """Say what a corpus is by its bytes rather than its names: a file that moves is still the same."""
+    hashes = []
+    for path in corpus_files(corpus):
+        with open_bytes(path):  # for its sentences when the file cannot be read
+            hashes.append((path.suffix, sha256_file(path)))
+    settings = corpus.model_dump(mode="json", exclude={"source", "target", "path", "weight"})
+    return {**settings, "files": hashes}
+
+
+def _is_whole(folder: Path) -> bool:
+    """Say whether every file has the size it was written with; the folder appeared in one step, so this is enough."""
+    try:
+        sizes = json.loads((folder / STORE).read_bytes())["sizes"]
+        return all((folder / name).stat().st_size == size for name, size in sizes.items())
+    except (OSError, ValueError, KeyError):
+        return False
