@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from heedful.text.lines import one_line, read_lines
 
 _HOSTILE = [
-    "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\x00", "\ufeff", "🏳️‍🌈", "</s>", "<pad>", "▁", "\u202e", "a", " ", "我",
+    "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\x00", "\ufeff", "🏳️‍🌈",
+    "</s>", "<pad>", "▁", "\u202e", "a", " ", "我",
 ]  # fmt: skip
 
 

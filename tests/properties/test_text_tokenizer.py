@@ -81,5 +81,5 @@ def test_what_is_no_tokenizer_is_refused_with_a_sentence():
     for text in ["", "[]", "{}", '{"format": "heedful-tokenizer", "version": 2}', '{"format": "heedful-tokenizer"}']:
         with pytest.raises(UserError, match=r"^The tokenizer .*\.$"):
             Tokenizer.from_json(text)
-    with pytest.raises(UserError, match='must be one of de, fr, but is "dee". Did you mean "de"?'):
+    with pytest.raises(UserError, match=r'must be one of de, fr, but is "dee"\. Did you mean "de"\?'):
         _TOKENIZERS[0].encode_source("a", "dee")

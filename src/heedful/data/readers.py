@@ -128,7 +128,8 @@ def _unequal(source_path: Path, num_sources: int, target_path: Path, num_targets
     few, many = sorted((num_sources, num_targets))
     return (
         f"The two files of a corpus must have equally many lines, but {source_path} has {num_sources:,} and "
-        f"{target_path} has {num_targets:,}: {shorter} ends after line {few:,}, {longer} goes on for {count_of(many - few, 'line')}."
+        f"{target_path} has {num_targets:,}: {shorter} ends after line {few:,}, "
+        f"{longer} goes on for {count_of(many - few, 'line')}."
     )
 
 

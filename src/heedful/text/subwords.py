@@ -30,7 +30,7 @@ _LONGEST_WORD = 128
 Splitting = Literal["words", "spaces"]
 
 _SPLITTERS: dict[Splitting, str] = {
-    # Letters, digits and the rest are not mixed in a piece ("word" and "word." share one, and no piece is spelled like a
+    # Letters, digits and the rest are not mixed in a piece ("word" and "word." share one, and none is spelled like a
     # special symbol); numbers go digit by digit, so that an unseen one is made of seen pieces; Han stands apart.
     "words": (
         rf"▁?\p{{Han}}{{1,{_LONGEST_WORD}}}|▁?[\p{{L}}\p{{M}}&&[^\p{{Han}}]]{{1,{_LONGEST_WORD}}}"
