@@ -7,7 +7,7 @@ knows columns of int32; it knows nothing of what they hold.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from heedful.text.ragged import Ragged
 
+Number = TypeVar("Number", bound=np.integer)
 Column = NDArray[np.int32] | tuple[NDArray[np.int32], NDArray[np.int32]]
 """Numbers, or sequences as their values and lengths."""
 
@@ -81,5 +82,5 @@ def _to_arrow(column: Column, kind: pa.DataType) -> pa.Array:
     return pa.array(column, kind)
 
 
-def _joined(parts: list[NDArray[np.integer]], dtype: type[np.integer]) -> NDArray[np.integer]:
+def _joined(parts: list[NDArray[Number]], dtype: type[Number]) -> NDArray[Number]:
     return np.concatenate([np.zeros(0, dtype), *parts], dtype=dtype)

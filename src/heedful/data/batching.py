@@ -57,7 +57,8 @@ def padded_length(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
     lengths = np.maximum(lengths.astype(np.int64), 1)
     octaves = np.ceil(np.log2(np.maximum(lengths, _FINE_UP_TO) / _FINE_UP_TO)).astype(np.int64)
     steps = _GRAIN * 2**octaves
-    return -(-lengths // steps) * steps
+    padded: NDArray[np.int64] = -(-lengths // steps) * steps
+    return padded
 
 
 def rows_within(batch_tokens: int, length: int) -> int:
@@ -70,7 +71,7 @@ def repetitions(weights: NDArray[np.floating], seed: int, epoch: int) -> NDArray
 
     Of all examples with the same weight w exactly round(n · frac(w)) occur once more.
     """
-    whole = np.floor(weights).astype(np.int64)
+    whole: NDArray[np.int64] = np.floor(weights).astype(np.int64)
     for weight in np.unique(weights):
         if share := float(weight) % 1:
             same = np.flatnonzero(weights == weight)

@@ -36,7 +36,8 @@ class Ragged:
         ends = np.cumsum(lengths, dtype=np.int64)
         # Counting up all the way, each sequence is shifted from where its copy begins to where it lies.
         shifts = self.starts[indices] - (ends - lengths)
-        return np.arange(ends[-1] if len(ends) else 0) + np.repeat(shifts, lengths)
+        positions: NDArray[np.int64] = np.arange(ends[-1] if len(ends) else 0) + np.repeat(shifts, lengths)
+        return positions
 
 
 def sums_of_runs(values: NDArray[np.integer], run_lengths: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -51,7 +51,8 @@ def draw_choices(positions: NDArray[np.integer], *, seed: int, epoch: int, strea
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed ^= mixed >> np.uint64(31)
-    return (mixed % np.uint64(NUM_CHOICES)).astype(np.int64) + 1
+    choices: NDArray[np.int64] = (mixed % np.uint64(NUM_CHOICES)).astype(np.int64) + 1
+    return choices
 
 
 def build_table(
