@@ -1,0 +1,190 @@
+"""Decoding on the CPU: Heedful's 8-bit engine, CTranslate2's, and Hugging Face's Marian, with the same weights.
+
+    python benchmarks/decode_cpu.py [--threads N] [--rounds N] [--json FILE]
+
+The model has the paper's base shape and 32,000 tokens (successor.py). Every engine gets the same sentences, the same
+threads and the same fixed number of tokens to write, so tokens a second compare like with like. Before anything is
+timed the greedy outputs are compared: in fp32 Heedful and Hugging Face must agree on every token; the two 8-bit engines
+round differently, and must agree on nine sentences of ten. If they do not, the benchmark fails.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import ctranslate2
+import torch
+from torch import Tensor
+from transformers import MarianConfig, MarianMTModel
+
+from heedful.config.presets import transformer_base
+from heedful.decoding.search import search
+from heedful.interop.ctranslate2 import export_ctranslate2
+from heedful.interop.marian_weights import layers_to_marian
+from heedful.models.folder import weights_of
+from heedful.models.int8 import Int8Transformer
+from heedful.models.transformer import Transformer
+from successor import BOS, EOS, PAD, UNK, as_folder, build_successor_model, draw_sentences
+from table import Row, compare, race, report
+
+VOCAB, LENGTH = 32_000, 32
+OURS, CT2, HF = "Heedful int8", "CTranslate2 int8", "Hugging Face Marian fp32"
+
+Sentences = list[list[int]]
+Engine = Callable[[Sentences, int], list[list[int]]]
+
+
+def pad(sentences: Sentences) -> tuple[Tensor, Tensor]:
+    """Lay sentences side by side: ids and mask, [batch, source_len]."""
+    longest = max(map(len, sentences))
+    ids = torch.tensor([[*sentence, *[PAD] * (longest - len(sentence))] for sentence in sentences])
+    return ids, ids != PAD
+
+
+def heedful_engine(model: Transformer | Int8Transformer) -> Engine:
+    """Our search over one of our models."""
+
+    def run(sentences: Sentences, beam_size: int) -> list[list[int]]:
+        ids, mask = pad(sentences)
+        found = search(
+            model,
+            ids,
+            mask,
+            bos_id=BOS,
+            eos_id=EOS,
+            forbidden_ids=(PAD, BOS, UNK),
+            beam_size=beam_size,
+            length_penalty=0.6,
+            max_lengths=[LENGTH] * len(sentences),
+            min_length=LENGTH,
+        )
+        return [hypotheses[0].token_ids for hypotheses in found]
+
+    return run
+
+
+def ctranslate2_engine(folder: Path, threads: int) -> Engine:
+    """CTranslate2 as its documentation advises for a CPU: int8, all threads on one batch."""
+    translator = ctranslate2.Translator(
+        str(folder), device="cpu", compute_type="int8", inter_threads=1, intra_threads=threads
+    )
+
+    def run(sentences: Sentences, beam_size: int) -> list[list[int]]:
+        pieces = [[f"w{token}" for token in sentence[:-1]] for sentence in sentences]  # it adds the end itself
+        results = translator.translate_batch(
+            pieces,
+            beam_size=beam_size,
+            length_penalty=0.6,
+            min_decoding_length=LENGTH,
+            max_decoding_length=LENGTH,
+            max_batch_size=0,
+        )
+        return [[int(piece[1:]) for piece in result.hypotheses[0]] for result in results]
+
+    return run
+
+
+def hugging_face_engine(model: Transformer) -> Engine:
+    """`MarianMTModel.generate` with our weights."""
+    first = model.encoder.layers[0]
+    config = MarianConfig(
+        vocab_size=VOCAB,
+        d_model=model.dim,
+        encoder_layers=len(model.encoder.layers),
+        decoder_layers=len(model.decoder.layers),
+        encoder_attention_heads=model.num_heads,
+        decoder_attention_heads=model.num_heads,
+        encoder_ffn_dim=first.feed_forward.expand.out_features,
+        decoder_ffn_dim=first.feed_forward.expand.out_features,
+        activation_function="relu",
+        scale_embedding=True,
+        pad_token_id=PAD,
+        bos_token_id=BOS,
+        eos_token_id=EOS,
+        decoder_start_token_id=BOS,
+        forced_eos_token_id=None,
+        max_position_embeddings=512,
+    )
+    theirs = MarianMTModel(config).eval()
+    weights = weights_of(model)
+    state = layers_to_marian(weights) | {"model.shared.weight": weights["source_embedding.embedding.weight"]}
+    missing, unexpected = theirs.load_state_dict(state, strict=False)
+    assert not unexpected, unexpected
+    assert not any(".layers." in name for name in missing), missing
+    theirs.tie_weights()
+
+    @torch.inference_mode()
+    def run(sentences: Sentences, beam_size: int) -> list[list[int]]:
+        ids, mask = pad(sentences)
+        output = theirs.generate(
+            input_ids=ids,
+            attention_mask=mask.long(),
+            num_beams=beam_size,
+            do_sample=False,
+            min_new_tokens=LENGTH,
+            max_new_tokens=LENGTH,
+            suppress_tokens=[PAD, BOS, UNK],
+        )
+        return output[:, 1:].tolist()
+
+    return run
+
+
+def check_agreement(engines: dict[str, Engine], sentences: Sentences) -> None:
+    """Compare greedy outputs; stop the benchmark when engines that must agree do not."""
+    outputs = {name: engine(sentences, 1) for name, engine in engines.items()}
+    assert all(len(output) == LENGTH for found in outputs.values() for output in found), (
+        "every engine writes LENGTH tokens"
+    )
+
+    def agreement(a: str, b: str) -> float:
+        return sum(x == y for x, y in zip(outputs[a], outputs[b], strict=True)) / len(sentences)
+
+    print(f"greedy outputs of {len(sentences)} sentences, {len({tuple(o) for o in outputs[OURS]})} of them different:")
+    for pair, least in ((("Heedful fp32", HF), 1.0), ((OURS, "Heedful fp32"), 0.9), ((OURS, CT2), 0.9)):
+        share = agreement(*pair)
+        print(f"  {pair[0]} = {pair[1]}: {share:.0%}")
+        if share < least:
+            sys.exit(f"They must agree on {least:.0%} of the sentences: the engines do not compute the same model.")
+
+
+def main() -> None:
+    """Build the model, check it in all engines, and race them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+
+    model = build_successor_model(VOCAB, transformer_base())
+    sentences = draw_sentences(VOCAB, 32, torch.Generator().manual_seed(1))
+    with tempfile.TemporaryDirectory() as workplace:
+        export_ctranslate2(as_folder(model, transformer_base()), Path(workplace) / "model", "int8")
+        engines = {
+            OURS: heedful_engine(Int8Transformer(model, threads=options.threads)),
+            CT2: ctranslate2_engine(Path(workplace) / "model", options.threads),
+            HF: hugging_face_engine(model),
+        }
+    check_agreement(engines | {"Heedful fp32": heedful_engine(model)}, sentences)
+
+    rows: list[Row] = []
+    for batch in (1, 32):
+        for beam_size in (1, 4):
+            chosen = sentences[: 4 if batch == 1 else batch]
+
+            def run(engine: Engine, batch: int = batch, beam: int = beam_size, chosen: Sentences = chosen) -> int:
+                batches = [chosen[start : start + batch] for start in range(0, len(chosen), batch)]
+                return sum(len(output) for sentences in batches for output in engine(sentences, beam))
+
+            runners = {name: (lambda engine=engine: run(engine)) for name, engine in engines.items()}
+            rates = race(runners, rounds=options.rounds)
+            rows += compare(f"batch {batch}, beam {beam_size}", rates, OURS)
+    report(rows, f"target tokens/s, {options.threads} threads", options.json)
+
+
+if __name__ == "__main__":
+    main()

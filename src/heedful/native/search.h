@@ -1,0 +1,298 @@
+// The paper's Transformer for inference on a CPU, with 8-bit weights: `models/transformer.py` once more, fast.
+//
+// Three things make it fast beside the matrix product of linear.h. Sentences are laid end to end, so padding is never
+// computed. Hypotheses that change places in a beam do not move their keys and values: every row keeps a list of where
+// each of its positions was written. And the projection to the vocabulary hands out the few best tokens and the sum of
+// exponentials while its results are still in cache.
+//
+// All state of a search is in a `Search`; an `Engine` is read-only once made. Every row is computed on its own, in an
+// order that depends on nothing else: the result for a sentence does not depend on the batch or the number of threads.
+
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "engine.h"
+#include "search_row.h"
+
+// Keys and values of one decoder layer, side by side: [position of the writer, 2 * dim].
+struct Memory {
+    Buffer<float> key_values;
+};
+
+constexpr int kChunk = 16 * kGroup;  // logits looked at together
+
+struct Search {
+    Search(Engine& engine, long max_rows, long max_len) : engine(engine), max_rows(max_rows), max_len(max_len) {
+        for (size_t i = 0; i < engine.decoder.size(); ++i)
+            past.push_back({allocate<float>(max_rows * max_len * 2 * engine.dim)});
+        written_by.resize(max_rows * max_len);
+        written_before.resize(max_rows * max_len);
+        sentence_of.resize(max_rows);
+        sentence_before.resize(max_rows);
+        scratch.resize(engine.team.size());
+        best.resize(engine.team.size() * max_rows);
+    }
+
+    // Room for `rows` rows of everything a layer computes.
+    void reserve(long rows) {
+        if (rows <= reserved) return;
+        reserved = rows;
+        long width = 4 * kGroup;
+        for (const auto& layer : engine.encoder) width = std::max<long>({width, layer.expand.padded_outputs(), layer.query_key_value.padded_outputs()});
+        for (const auto& layer : engine.decoder) width = std::max<long>({width, layer.expand.padded_outputs(), layer.query_key_value.padded_outputs()});
+        states = allocate<float>(rows * engine.dim);
+        normed = allocate<float>(rows * engine.dim);
+        averages = allocate<float>(rows * engine.dim);
+        wide = allocate<float>(rows * width);
+        back = allocate<float>(rows * width);
+        quantized.reserve(rows, int(width));
+    }
+
+    // Do something for every row; few rows are not worth waking the team.
+    template <typename Work>
+    void for_rows(long rows, const Work& work) {
+        Team& team = engine.team;
+        const long parts = rows < 2 * team.size() ? 1 : std::min<long>(rows, kPartsPerMember * team.size());
+        team.run(parts, [&](long part, int member) {
+            const Share mine(rows, part, parts);
+            for (long row = mine.begin; row < mine.end; ++row) work(row, member);
+        });
+    }
+
+    // out [rows, padded outputs] = x [rows, stride] through a linear layer; `x_of(row)` may compute the row first.
+    template <typename Row>
+    void apply(const Linear& linear, long rows, const Row& x_of, float* out) {
+        for_rows(rows, [&](long row, int) {
+            quantize_row(x_of(row), linear.inputs, &quantized.values[row * linear.inputs], &quantized.scales[row]);
+        });
+        linear.multiply(quantized, rows, out, engine.team);
+    }
+
+    // The input of a sub-layer: the residual stream, normalised first when the model is pre-norm.
+    const float* enter(long row, const Norm& norm) {
+        float* x = &states[row * engine.dim];
+        if (!engine.pre_norm) return x;
+        normalize(x, norm.gain.data(), norm.shift.data(), engine.epsilon, &normed[row * engine.dim], engine.dim);
+        return &normed[row * engine.dim];
+    }
+
+    // Add a sub-layer's output to the residual stream, and normalise the sum when the model is post-norm.
+    void leave(long rows, const float* output, long stride, const Norm& norm) {
+        for_rows(rows, [&](long row, int) {
+            float* x = &states[row * engine.dim];
+            add(x, output + row * stride, engine.dim);
+            if (!engine.pre_norm) normalize(x, norm.gain.data(), norm.shift.data(), engine.epsilon, x, engine.dim);
+        });
+    }
+
+    void feed_forward(long rows, const Linear& expand, const Linear& contract, const Norm& norm) {
+        apply(expand, rows, [&](long row) { return enter(row, norm); }, wide.get());
+        const long stride = expand.padded_outputs();
+        apply(contract, rows, [&](long row) {
+            activate(&wide[row * stride], expand.outputs, engine.activation);
+            return &wide[row * stride];
+        }, back.get());
+        leave(rows, back.get(), contract.padded_outputs(), norm);
+    }
+
+    // softmax(q K^T / sqrt(head_dim)) V for one row, head by head. key_of(t) and value_of(t) say where position t lies.
+    template <typename KeyOf, typename ValueOf>
+    void attend(const float* query, long length, const KeyOf& key_of, const ValueOf& value_of, float* out, int member) {
+        const int head_dim = engine.dim / engine.num_heads;
+        const float scale = 1.0f / std::sqrt(float(head_dim));
+        std::vector<float>& weights = scratch[member];
+        const long padded = (length + kLanes - 1) / kLanes * kLanes;
+        if (long(weights.size()) < padded) weights.resize(padded);
+        for (int head = 0; head < engine.num_heads; ++head) {
+            const int first = head * head_dim;
+            float peak = -std::numeric_limits<float>::infinity();
+            for (long t = 0; t < length; ++t) {
+                weights[t] = dot(query + first, key_of(t) + first, head_dim) * scale;
+                peak = std::max(peak, weights[t]);
+            }
+            for (long t = length; t < padded; ++t) weights[t] = -std::numeric_limits<float>::infinity();
+            Floats total{};
+            for (long t = 0; t < padded; t += kLanes) {
+                const Floats power = exponential(load(&weights[t]) - peak);
+                store(&weights[t], power);
+                total += power;
+            }
+            const float mass = sum(total);
+            for (int i = first; i < first + head_dim; i += kLanes) {
+                Floats average{};
+                for (long t = 0; t < length; ++t) average += load(value_of(t) + i) * weights[t];
+                store(out + i, average / mass);
+            }
+        }
+    }
+
+    void embed(const Linear& table, int64_t token, const float* position, float* to) const {
+        table.read_row(int(token), engine.embedding_scale, to);
+        add(to, position, engine.dim);
+    }
+
+    // Read all sentences, laid end to end, and keep every decoder layer's keys and values of them.
+    void encode(const int64_t* tokens, const int64_t* lengths, long sentences, const float* positions) {
+        starts.assign(1, 0);
+        for (long s = 0; s < sentences; ++s) starts.push_back(starts.back() + lengths[s]);
+        const long rows = starts.back();
+        reserve(std::max(rows, max_rows));
+        std::vector<long> sentence(rows);
+        for (long s = 0; s < sentences; ++s)
+            for (long row = starts[s]; row < starts[s + 1]; ++row) {
+                sentence[row] = s;
+                embed(engine.source_table(), tokens[row], positions + (row - starts[s]) * engine.dim, &states[row * engine.dim]);
+            }
+        for (const EncoderLayer& layer : engine.encoder) {
+            apply(layer.query_key_value, rows, [&](long row) { return enter(row, layer.attention_norm); }, wide.get());
+            const long stride = layer.query_key_value.padded_outputs();
+            for_rows(rows, [&](long row, int member) {
+                const float* keys = &wide[starts[sentence[row]] * stride] + engine.dim;
+                attend(&wide[row * stride], starts[sentence[row] + 1] - starts[sentence[row]],
+                       [&](long t) { return keys + t * stride; }, [&](long t) { return keys + t * stride + engine.dim; },
+                       &averages[row * engine.dim], member);
+            });
+            apply(layer.output, rows, [&](long row) { return &averages[row * engine.dim]; }, back.get());
+            leave(rows, back.get(), layer.output.padded_outputs(), layer.attention_norm);
+            feed_forward(rows, layer.expand, layer.contract, layer.feed_forward_norm);
+        }
+        for (const DecoderLayer& layer : engine.decoder) {
+            sources.push_back({allocate<float>(rows * layer.cross_key_value.padded_outputs())});
+            apply(layer.cross_key_value, rows, [&](long row) { return enter(row, engine.encoder_norm); }, sources.back().key_values.get());
+        }
+        for (long s = 0; s < sentences; ++s) sentence_of[s] = s;
+        num_rows = sentences;
+    }
+
+    // Let row r go on from what row parents[r] had written: only the lists of places are copied, never the values.
+    void follow(const int64_t* parents, long rows) {
+        std::swap(written_by, written_before);
+        std::swap(sentence_of, sentence_before);
+        for (long row = 0; row < rows; ++row) {
+            std::memcpy(&written_by[row * max_len], &written_before[parents[row] * max_len], length * sizeof(int32_t));
+            sentence_of[row] = sentence_before[parents[row]];
+        }
+        num_rows = rows;
+    }
+
+    // Take one step: `states` holds the decoder's output for the newest position of every row.
+    void advance(const int64_t* tokens, const int64_t* parents, long rows, const float* position) {
+        if (parents) follow(parents, rows);
+        const int dim = engine.dim;
+        for_rows(rows, [&](long row, int) {
+            written_by[row * max_len + length] = int32_t(length * max_rows + row);
+            embed(engine.target_table(), tokens[row], position, &states[row * dim]);
+        });
+        for (size_t number = 0; number < engine.decoder.size(); ++number) {
+            const DecoderLayer& layer = engine.decoder[number];
+            float* past_here = past[number].key_values.get();
+            apply(layer.query_key_value, rows, [&](long row) { return enter(row, layer.attention_norm); }, wide.get());
+            const long stride = layer.query_key_value.padded_outputs();
+            for_rows(rows, [&](long row, int member) {
+                std::memcpy(past_here + (length * max_rows + row) * 2 * dim, &wide[row * stride + dim], 2 * dim * sizeof(float));
+                const int32_t* places = &written_by[row * max_len];
+                attend(&wide[row * stride], length + 1, [&](long t) { return past_here + long(places[t]) * 2 * dim; },
+                       [&](long t) { return past_here + long(places[t]) * 2 * dim + dim; }, &averages[row * dim], member);
+            });
+            apply(layer.output, rows, [&](long row) { return &averages[row * dim]; }, back.get());
+            leave(rows, back.get(), layer.output.padded_outputs(), layer.attention_norm);
+
+            apply(layer.cross_query, rows, [&](long row) { return enter(row, layer.cross_norm); }, wide.get());
+            const long source_stride = layer.cross_key_value.padded_outputs();
+            for_rows(rows, [&](long row, int member) {
+                const long sentence = sentence_of[row];
+                const float* keys = &sources[number].key_values[starts[sentence] * source_stride];
+                attend(&wide[row * layer.cross_query.padded_outputs()], starts[sentence + 1] - starts[sentence],
+                       [&](long t) { return keys + t * source_stride; },
+                       [&](long t) { return keys + t * source_stride + dim; }, &averages[row * dim], member);
+            });
+            apply(layer.cross_output, rows, [&](long row) { return &averages[row * dim]; }, back.get());
+            leave(rows, back.get(), layer.cross_output.padded_outputs(), layer.cross_norm);
+            feed_forward(rows, layer.expand, layer.contract, layer.feed_forward_norm);
+        }
+        ++length;
+        for_rows(rows, [&](long row, int) {
+            quantize_row(enter(row, engine.decoder_norm), dim, &quantized.values[row * dim], &quantized.scales[row]);
+        });
+    }
+
+    // Call look(tile of logits, first row, rows, chunk, width, member) for every tile of rows and chunk of the vocabulary.
+    template <typename Look>
+    void project(long rows, const Look& look) {
+        const Linear& projection = engine.projection;
+        const long chunks = (projection.padded_outputs() + kChunk - 1) / kChunk;
+        const long parts = std::min<long>(chunks, kPartsPerMember * engine.team.size());
+        engine.team.run(parts, [&](long part, int member) {
+            alignas(64) float tile[kTile * kChunk];
+            const Share mine(chunks, part, parts);
+            for (long chunk = mine.begin; chunk < mine.end; ++chunk) {
+                const int first_group = int(chunk * kChunk / kGroup);
+                const int groups = std::min(kChunk / kGroup, projection.groups() - first_group);
+                for (long row = 0; row < rows; row += kTile) {
+                    const int height = int(std::min<long>(kTile, rows - row));
+                    for (int group = 0; group < groups; ++group)
+                        projection.multiply_tile(&quantized.values[row * engine.dim], &quantized.scales[row], height,
+                                                 first_group + group, tile + group * kGroup, kChunk);
+                    for (int r = 0; r < height; ++r)
+                        for (long past_end = projection.outputs - chunk * kChunk; past_end < groups * kGroup; ++past_end)
+                            tile[r * kChunk + past_end] = -std::numeric_limits<float>::infinity();
+                    look(tile, row, height, chunk, groups * kGroup, member);
+                }
+            }
+        });
+    }
+
+    void write_logits(long rows, float* logits) {
+        const long vocab = engine.projection.outputs;
+        project(rows, [&](const float* tile, long row, int height, long chunk, int width, int) {
+            for (int r = 0; r < height; ++r)
+                std::memcpy(logits + (row + r) * vocab + chunk * kChunk, tile + r * kChunk,
+                            std::min<long>(width, vocab - chunk * kChunk) * sizeof(float));
+        });
+    }
+
+    void write_best(long rows, int count, float* log_probs, int64_t* ids) {
+        const long chunks = (engine.projection.padded_outputs() + kChunk - 1) / kChunk;
+        if (long(sums.size()) < rows * chunks) sums.resize(rows * chunks);
+        for (auto& list : best) list.reset(count);
+        project(rows, [&](const float* tile, long row, int height, long chunk, int width, int member) {
+            for (int r = 0; r < height; ++r)
+                sums[(row + r) * chunks + chunk] =
+                    look_at(tile + r * kChunk, width, chunk * kChunk, best[member * max_rows + row + r]);
+        });
+        for_rows(rows, [&](long row, int) {
+            Best& list = best[row];
+            for (int member = 1; member < engine.team.size(); ++member) {
+                const Best& other = best[member * max_rows + row];
+                for (size_t i = 0; i < other.ids.size(); ++i) list.offer(other.logits[i], other.ids[i]);
+            }
+            float peak = -std::numeric_limits<float>::infinity();
+            for (long chunk = 0; chunk < chunks; ++chunk) peak = std::max(peak, sums[row * chunks + chunk].peak);
+            double total = 0;
+            for (long chunk = 0; chunk < chunks; ++chunk)
+                total += sums[row * chunks + chunk].total * std::exp(double(sums[row * chunks + chunk].peak) - peak);
+            const float log_sum = peak + float(std::log(total));
+            const float broken = std::numeric_limits<float>::quiet_NaN();
+            for (int i = 0; i < count; ++i) {
+                const bool known = i < int(list.ids.size()) && std::isfinite(quantized.scales[row]);
+                log_probs[row * count + i] = known ? list.logits[i] - log_sum : broken;
+                ids[row * count + i] = known ? list.ids[i] : i;
+            }
+        });
+    }
+
+    Engine& engine;
+    long max_rows, max_len, length = 0, num_rows = 0, reserved = 0;
+    std::vector<long> starts;                            // where each sentence begins in the encoder's rows
+    std::vector<long> sentence_of, sentence_before;      // of each row
+    std::vector<int32_t> written_by, written_before;     // [row, position]: where its keys and values lie in `past`
+    std::vector<Memory> past, sources;                   // of each decoder layer
+    Buffer<float> states, normed, averages, wide, back;  // of the rows at work
+    QuantizedRows quantized;
+    std::vector<std::vector<float>> scratch;  // of each member
+    std::vector<Best> best;                   // of each member and row
+    std::vector<LogSum> sums;                 // of each row and chunk
+};
