@@ -27,10 +27,11 @@ from heedful.data.filters import FilterReport
 from heedful.data.paths import cache_folder
 from heedful.data.readers import corpus_files, open_bytes
 from heedful.data.store_building import PAIRS, SEGMENTS, STORE, fill_store
-from heedful.errors import DataError, HeedfulError
+from heedful.errors import DataError, HeedfulError, UserError
 from heedful.files import publish_folder, remove_folder, sha256_file
 from heedful.text.ragged import Ragged
 from heedful.text.subword_dropout import NUM_CHOICES, SegmentationTable
+from heedful.text.subwords import Merges
 from heedful.text.tokenizer import Tokenizer
 
 _FORMAT_VERSION = 1
@@ -116,6 +117,10 @@ def prepare_store(
 
     `dropout` adds what subword dropout needs. `cache` is the folder of all stores; None takes the user's.
     """
+    if dropout is not None and not all(
+        isinstance(s.segmentation, Merges) for s in (tokenizer.source, tokenizer.target)
+    ):
+        raise UserError("`tokenizer.dropout` must be 0 for a tokenizer without merges: there is nothing to pass over.")
     folder = (cache or cache_folder()) / f"tokens-{_key(data, tokenizer, dropout)}"
     if folder.exists() and not _is_whole(folder):
         say(f"The token store {folder} is damaged and is built anew.")

@@ -26,8 +26,8 @@ PAIRS = "pairs.arrow"
 SEGMENTS = {"source": "source_segments.arrow", "target": "target_segments.arrow"}
 STORE = "store.json"
 
-_PAIRS_AT_ONCE = 8192
-_SEGMENTS_AT_ONCE = 1 << 20
+PAIRS_AT_ONCE = 8192
+SEGMENTS_AT_ONCE = 1 << 16
 
 
 class Dropout(Protocol):
@@ -113,7 +113,7 @@ def _tokenise(pairs: list[Pair], tokenizer: Tokenizer, language: str | None, pai
 
 def _pieces(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
     remaining = iter(pairs)
-    while piece := list(islice(remaining, _PAIRS_AT_ONCE)):
+    while piece := list(islice(remaining, PAIRS_AT_ONCE)):
         yield piece
 
 
@@ -127,6 +127,6 @@ def _write_segments(path: Path, words: _Words, dropout: Dropout) -> None:
         table = build_table(
             words.subwords, list(words.numbers), rate=dropout.rate, seed=dropout.seed, symbols=words.symbols
         )
-        for start in range(0, len(table.segments), _SEGMENTS_AT_ONCE):
-            entries = np.arange(start, min(start + _SEGMENTS_AT_ONCE, len(table.segments)))
+        for start in range(0, len(table.segments), SEGMENTS_AT_ONCE):
+            entries = np.arange(start, min(start + SEGMENTS_AT_ONCE, len(table.segments)))
             write(segment=table.segments.gather(entries))

@@ -76,6 +76,8 @@ class BatchStream:
 
     def place_of(self, position: int) -> Place:
         """Return the epoch of a position and its place in it."""
+        if position < 0:
+            raise ValueError(f"A position must be at least 0, but is {position}.")
         if self._is_constant:
             return Place(*divmod(position, len(self._plan(0))))
         while self._first_positions[-1] <= position:  # epochs differ in length: count from the first one on

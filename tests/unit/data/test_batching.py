@@ -1,0 +1,64 @@
+"""Plans by hand: padded lengths, full batches, what is carried on, and weights."""
+
+import numpy as np
+import pytest
+
+from heedful.data.batching import epoch_plan, num_batches, padded_length, repetitions
+
+
+def plan(sources: list[int], targets: list[int], batch_tokens: int, **settings: object):
+    return epoch_plan(np.array(sources), np.array(targets), batch_tokens=batch_tokens, seed=1, epoch=0, **settings)
+
+
+def test_padded_lengths_come_from_a_small_set() -> None:
+    lengths = np.array([1, 8, 9, 64, 65, 80, 81, 128, 129, 161, 256, 257])
+    assert padded_length(lengths).tolist() == [8, 8, 16, 64, 80, 80, 96, 128, 160, 192, 256, 320]
+    assert len(np.unique(padded_length(np.arange(1, 1025)))) == 24
+
+
+def test_equal_lengths_make_full_batches_and_one_rest() -> None:
+    batches = plan([5] * 25, [7] * 25, 80)
+    assert sorted(len(batch.example_ids) for batch in batches) == [5, 10, 10]
+    assert {(batch.source_len, batch.target_len) for batch in batches} == {(8, 8)}
+
+
+def test_what_is_left_of_a_group_goes_with_the_next_longer_one() -> None:
+    """Budget 80: ten rows of 8 or five of 16. Twelve short pairs leave two, which go with three of the four long ones."""
+    batches = list(plan([5] * 12 + [12] * 4, [5] * 12 + [12] * 4, 80))
+    shapes = sorted((len(batch.example_ids), batch.source_len, batch.target_len) for batch in batches)
+    assert shapes == [(1, 16, 16), (5, 16, 16), (10, 8, 8)]
+    mixed = next(batch for batch in batches if len(batch.example_ids) == 5)
+    assert sum(example < 12 for example in mixed.example_ids) == 2
+
+
+def test_the_two_sides_are_padded_for_themselves() -> None:
+    (batch,) = plan([30, 31], [7, 5], 1000)
+    assert (batch.source_len, batch.target_len) == (32, 8)
+
+
+def test_a_pair_beyond_the_budget_is_a_batch_of_its_own() -> None:
+    batches = list(plan([100, 100, 4], [4, 4, 4], 50))
+    assert sorted(len(batch.example_ids) for batch in batches) == [1, 1, 1]
+
+
+def test_every_epoch_and_seed_has_its_own_order_and_the_same_number_of_batches() -> None:
+    lengths = np.random.default_rng(0).integers(2, 60, size=(2, 500))
+    plans = [
+        epoch_plan(*lengths, batch_tokens=400, seed=seed, epoch=epoch)
+        for seed, epoch in ((1, 0), (1, 0), (1, 1), (2, 0))
+    ]
+    assert np.array_equal(plans[0].example_ids, plans[1].example_ids)
+    assert len({planned.example_ids.tobytes() for planned in plans}) == 3
+    assert {len(planned) for planned in plans} == {num_batches(*lengths, batch_tokens=400)}
+    with pytest.raises(IndexError):
+        plans[0][len(plans[0])]
+
+
+def test_weights_repeat_whole_and_draw_the_rest() -> None:
+    weights = np.array([2.0] * 10 + [0.5] * 10 + [1.25] * 8)
+    counts = repetitions(weights, seed=1, epoch=0)
+    assert counts[:10].tolist() == [2] * 10
+    assert sorted(counts[10:20].tolist()) == [0] * 5 + [1] * 5
+    assert sorted(counts[20:].tolist()) == [1] * 6 + [2] * 2
+    drawn = {repetitions(weights, seed=1, epoch=epoch)[10:20].tobytes() for epoch in range(8)}
+    assert len(drawn) > 1
