@@ -56,6 +56,11 @@ class Lines:
         more = ", ..." if self.count > len(self.first) else ""
         return f"{count_of(self.count, 'line')} ({', '.join(str(line) for line in self.first)}{more})"
 
+    @property
+    def are(self) -> str:
+        """The verb that goes with them."""
+        return _are(self.count)
+
 
 @dataclass(frozen=True)
 class LengthSummary:
@@ -258,20 +263,26 @@ def _estimate(
 def _text_findings(reports: Sequence[CorpusReport]) -> Iterator[Finding]:
     for report in reports:
         place = f"`{report.setting}`"
-        left_out = "are left out" if report.part == "train" else "count as empty"
         if report.empty.count:
-            yield Finding("warning", f"{place}: {report.empty} with an empty side {left_out}.")
+            fate = "left out" if report.part == "train" else "worth nothing"
+            yield Finding("warning", f"{place}: {report.empty} with an empty side {report.empty.are} {fate}.")
         for name, lines in report.invalid_utf8.items():
-            yield Finding("warning", f"{name}: {lines} not valid UTF-8; the bytes in question became U+FFFD.")
+            yield Finding(
+                "warning", f"{name}: {lines} {lines.are} not valid UTF-8; the bytes in question became U+FFFD."
+            )
         if report.duplicates.count:
-            yield Finding("note", f"{place}: {report.duplicates} repeat an earlier pair.")
+            repeat = "repeats" if report.duplicates.count == 1 else "repeat"
+            yield Finding("note", f"{place}: {report.duplicates} {repeat} an earlier pair.")
         if report.num_in_training:
             share = report.num_in_training / report.num_pairs
             severity: Severity = "warning" if share > 0.01 else "note"
-            number = count_of(report.num_in_training, "source sentence")
-            yield Finding(
-                severity, f"{place}: {number} ({share:.1%}) also in the training corpora; scores will flatter."
-            )
+            number = f"{count_of(report.num_in_training, 'source sentence')} ({share:.1%})"
+            are = _are(report.num_in_training)
+            yield Finding(severity, f"{place}: {number} {are} also in the training corpora; scores will flatter.")
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _token_findings(config: RunConfig, reports: Sequence[CorpusReport]) -> Iterator[Finding]:
@@ -281,10 +292,10 @@ def _token_findings(config: RunConfig, reports: Sequence[CorpusReport]) -> Itera
         if report.part == "train":
             if report.over_long.count:
                 limit = f"more than {filters.max_tokens} tokens (`data.filters.max_tokens`)"
-                yield Finding("note", f"{place}: {report.over_long} with {limit} are left out.")
+                yield Finding("note", f"{place}: {report.over_long} with {limit} {report.over_long.are} left out.")
             if report.uneven.count:
                 limit = f"sides more uneven than {filters.max_ratio:g} (`data.filters.max_ratio`)"
-                yield Finding("note", f"{place}: {report.uneven} with {limit} are left out.")
+                yield Finding("note", f"{place}: {report.uneven} with {limit} {report.uneven.are} left out.")
             num_left_out = report.empty.count + report.over_long.count + report.uneven.count
             if num_left_out > _MUCH_LEFT_OUT * report.num_pairs:
                 share = num_left_out / report.num_pairs

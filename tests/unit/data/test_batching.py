@@ -23,7 +23,7 @@ def test_equal_lengths_make_full_batches_and_one_rest() -> None:
 
 
 def test_what_is_left_of_a_group_goes_with_the_next_longer_one() -> None:
-    """Budget 80: ten rows of 8 or five of 16. Twelve short pairs leave two, which go with three of the four long ones."""
+    """Budget 80: ten rows of 8 or five of 16. Twelve short pairs leave two; these go with three of the long ones."""
     batches = list(plan([5] * 12 + [12] * 4, [5] * 12 + [12] * 4, 80))
     shapes = sorted((len(batch.example_ids), batch.source_len, batch.target_len) for batch in batches)
     assert shapes == [(1, 16, 16), (5, 16, 16), (10, 8, 8)]

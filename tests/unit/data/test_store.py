@@ -15,7 +15,7 @@ from heedful.text.tokenizer import Tokenizer
 
 from .conftest import ENGLISH, GERMAN, WriteCorpus
 
-SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe qi ro su ta ve".split()
+SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "qi", "ro", "su", "ta", "ve"]
 
 
 def test_a_store_holds_every_pair_in_order(data: DataConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:

@@ -1,0 +1,125 @@
+"""The doctor: what it finds, where, and how bad it is."""
+
+from pathlib import Path
+
+import pytest
+
+from heedful.config.data import DataConfig, FilterConfig, TokenizerConfig
+from heedful.config.model import TransformerConfig
+from heedful.config.run import RunConfig
+from heedful.config.training import TrainingConfig
+from heedful.data.doctor import Examination, examine
+
+from .conftest import ENGLISH, GERMAN, WriteCorpus
+
+MODEL = TransformerConfig(dim=32, num_heads=2, hidden_dim=64, num_encoder_layers=1, num_decoder_layers=1)
+
+
+def config_of(data: DataConfig, **training: object) -> RunConfig:
+    return RunConfig(
+        name="x",
+        data=data,
+        tokenizer=TokenizerConfig(vocab_size=340),
+        model=MODEL,
+        training=TrainingConfig.model_validate({"max_steps": 10, "batch_tokens": 500, **training}),
+    )
+
+
+def sentences(examination: Examination) -> list[tuple[str, str]]:
+    return [(finding.severity, finding.sentence) for finding in examination.findings]
+
+
+@pytest.fixture
+def held_out(write_corpus: WriteCorpus):
+    return write_corpus("held_out", ["the red star", "two old dogs"], ["der red star", "two old dogs am Himmel"])
+
+
+def test_good_data_have_no_findings(write_corpus: WriteCorpus, held_out) -> None:
+    data = DataConfig(train=[write_corpus("train", ENGLISH, GERMAN)], validation=[held_out])
+    found = examine(config_of(data))
+    assert found.findings == []
+    assert not found.has_errors
+    assert found.corpora[0].num_pairs == 27
+    assert found.corpora[0].source_lengths is not None
+    assert found.corpora[0].source_lengths.longest >= found.corpora[0].source_lengths.median > 3
+    assert found.estimate is not None
+    assert found.estimate.num_batches * 500 >= found.estimate.num_target_tokens
+    assert found.source_vocab_size == found.target_vocab_size
+    assert 300 < (found.source_vocab_size or 0) <= 340
+
+
+def test_faults_of_the_text_are_found_with_their_lines(write_corpus: WriteCorpus, held_out) -> None:
+    train = write_corpus("train", [*ENGLISH, "", ENGLISH[0], "la " * 100], [*GERMAN, "x", GERMAN[0], "la"])
+    with Path(train.source).open("ab") as stream:
+        stream.write(b"\xff\xfe bytes\n")
+    with Path(train.target).open("ab") as stream:
+        stream.write(b"bytes\n")
+    data = DataConfig(train=[train], validation=[held_out], filters=FilterConfig(max_tokens=60))
+    assert sentences(examine(config_of(data))) == [
+        ("warning", "`data.train[0]`: 1 line (28) with an empty side is left out."),
+        ("warning", f"{train.source}: 1 line (31) is not valid UTF-8; the bytes in question became U+FFFD."),
+        ("note", "`data.train[0]`: 1 line (29) repeats an earlier pair."),
+        ("note", "`data.train[0]`: 1 line (30) with more than 60 tokens (`data.filters.max_tokens`) is left out."),
+    ]
+
+
+def test_long_lists_of_lines_are_cut_and_much_left_out_is_a_warning(write_corpus: WriteCorpus, held_out) -> None:
+    train = write_corpus("train", [*[""] * 9, *ENGLISH], [*["x"] * 9, *GERMAN])
+    found = examine(config_of(DataConfig(train=[train], validation=[held_out])))
+    assert sentences(found) == [
+        ("warning", "`data.train[0]`: 9 lines (1, 2, 3, 4, 5, ...) with an empty side are left out."),
+        ("warning", "`data.train[0]`: 25% of the pairs are left out. Are the files aligned?"),
+    ]
+
+
+def test_overlap_and_foreign_script_in_what_is_held_out(write_corpus: WriteCorpus) -> None:
+    train = write_corpus("train", ENGLISH, GERMAN)
+    validation = write_corpus("validation", [ENGLISH[3], "a red whale"], ["etwas anderes", "ein Wal"])
+    test = write_corpus("test", ["犬は星を見る"], ["собака"])
+    found = examine(config_of(DataConfig(train=[train], validation=[validation], test={"far": test})))
+    assert found.corpora[1].num_in_training == 1
+    assert sentences(found)[0] == (
+        "warning",
+        "`data.validation[0]`: 1 source sentence (50.0%) is also in the training corpora; scores will flatter.",
+    )
+    severity, sentence = sentences(found)[1]
+    assert severity == "warning"
+    assert sentence.startswith("`data.test.far`: ")
+    assert "of the tokens are single bytes" in sentence
+
+
+def test_every_corpus_that_cannot_be_read_is_an_error(write_corpus: WriteCorpus, tmp_path: Path) -> None:
+    uneven = write_corpus("uneven", ["a", "b"], ["a"])
+    missing = write_corpus("missing", ["a"], ["a"])
+    Path(missing.source).unlink()
+    found = examine(config_of(DataConfig(train=[uneven], validation=[missing])))
+    assert found.has_errors
+    assert found.estimate is None
+    errors = sentences(found)
+    assert [severity for severity, _ in errors] == ["error", "error"]
+    assert errors[0][1].startswith("`data.train[0]`: The two files of a corpus must have equally many lines, but ")
+    assert errors[1][1].startswith(f"`data.validation[0]`: The file {missing.source} must exist, but does not.")
+
+
+def test_nothing_usable_is_an_error(write_corpus: WriteCorpus, held_out) -> None:
+    blank = write_corpus("blank", ["", ""], ["", ""])
+    found = examine(config_of(DataConfig(train=[blank], validation=[held_out])))
+    assert found.has_errors
+    assert sentences(found)[0] == (
+        "error",
+        f"The training corpora must have a usable pair, but {blank.source} and {blank.target} have none.",
+    )
+
+
+def test_steps_and_batches_that_do_not_fit_the_data(write_corpus: WriteCorpus, held_out) -> None:
+    data = DataConfig(train=[write_corpus("train", ENGLISH, GERMAN)], validation=[held_out])
+    found = examine(config_of(data, max_steps=100_000, batch_tokens=10), tokens_per_second=1000)
+    assert found.estimate is not None
+    assert found.estimate.seconds is not None
+    severities = [severity for severity, _ in sentences(found)]
+    assert severities == ["warning", "note"]
+    assert sentences(found)[0][1].startswith("`training.batch_tokens` must be at least ")
+    assert sentences(found)[1][1].startswith("`training.max_steps` = 100,000 goes through the training pairs 3,7")
+    few = examine(config_of(data, max_steps=1, batch_tokens=64))
+    assert [severity for severity, _ in sentences(few)] == ["note"]
+    assert "sees only" in sentences(few)[0][1]
