@@ -26,12 +26,16 @@ def demo(
 ) -> None:
     """Train a small model on a generated corpus, and translate lines it has never seen.
 
-    Needs no download, and about a minute on two cores.
+    Needs no download, and about a minute.
     """
     write_line("Heedful demo: dates, times and amounts in words, from English into German.")
+    import torch
+
     from heedful.tasks.demo import demo_config, run_demo
     from heedful.training.display import make_display
 
+    # So small a model gains nothing from a second thread, and on a busy machine threads would wait for each other.
+    torch.set_num_threads(1)
     config = demo_config(runs, steps)
     _introduce(config)
     with make_display(config.training.max_steps) as display:
@@ -43,7 +47,7 @@ def _introduce(config: "RunConfig") -> None:
     write_line(
         f"The corpus is made by rule, in {config.runs_folder}/demo-corpus; 300 of its lines are kept from the model."
     )
-    write_line(f"Training {config.training.max_steps:,} steps, about a minute on two cores ...")
+    write_line(f"Training {config.training.max_steps:,} steps, less than a minute on a free core ...")
     sys.stdout.flush()
 
 

@@ -1,8 +1,9 @@
 """`heedful translate`: one line in, one line out, in order, while the input is still coming."""
 
 import json
+import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -42,7 +43,7 @@ def translate(
     from heedful.text.lines import read_lines
 
     translator = load_translator(model, device=device, quantize=quantize)
-    reader = None if text else read_lines(sys.stdin.buffer)
+    reader = None if text else read_lines(_open_stdin())
     translations = translator.translate_lines_detailed(
         text or reader or (), to=target_language, from_=source_language, beam_size=beam, n_best=n_best
     )
@@ -53,6 +54,11 @@ def translate(
             warn(f"line {number:,}: {warning}")
     if reader is not None and reader.num_bad:
         warn(_about_bad_lines(reader))
+
+
+def _open_stdin() -> BinaryIO:
+    """Open stdin once more: Python closes `sys.stdin` at its end, and must not find the reading thread inside it."""
+    return os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
 
 
 def _as_json(translation: "Translation") -> str:

@@ -5,6 +5,7 @@ Nothing is ever cut away. Knows tokens only by how many there are.
 
 from collections.abc import Sequence
 
+from heedful.text.sentences import split_sentences
 from heedful.text.tokenizer import Tokenizer
 
 _FIRST_CJK = "\u2e80"
@@ -32,7 +33,7 @@ def join_parts(parts: Sequence[str]) -> str:
 
 
 def _split(tokenizer: Tokenizer, text: str, target_language: str | None, max_tokens: int) -> list[list[int]]:
-    from heedful.text.sentences import split_sentences
+    """Return the token ids of the parts of a text that is too long; blank parts between sentences have none."""
 
     def fits(part: str) -> bool:
         return len(tokenizer.encode_source(part, target_language)) <= max_tokens

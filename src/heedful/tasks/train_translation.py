@@ -51,7 +51,7 @@ def train_translation(
     chosen = choose_device(device)
     folder = run_folder_of(config)
     check_run_folder(folder, config, resume=resume, say=display.say)
-    data = prepare_data(config, folder, say=display.say)
+    data = prepare_data(config, folder, pin_memory=chosen.type == "cuda", say=display.say)
     with RunLock(folder):
         check_run_folder(folder, config, resume=resume, say=lambda _: None)  # another process may have been quicker
         write_run_folder(folder, config, data.tokenizer.to_json(), describe_environment())

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from heedful.config.data import Corpus, DataConfig
 from heedful.config.run import RunConfig
 from heedful.data.batch import Batch
 from heedful.data.readers import read_pairs
+from heedful.data.store import SubwordDropout, prepare_store
+from heedful.data.stream import BatchStream, prefetch
 from heedful.errors import DataError, count_of
 from heedful.models.folder import load_model_folder
 from heedful.tasks.run_folder import TOKENIZER, has_begun
@@ -28,6 +31,27 @@ class TrainingData:
 
     num_pairs: int
     validation: list[ValidationPair]
+
+
+def prepare_data(config: RunConfig, folder: Path, *, pin_memory: bool, say: Say) -> TrainingData:
+    """Read, tokenise and batch what the run in `folder` needs; every fault of the data shows here."""
+    validation = read_validation(config.data)
+    tokenizer = find_tokenizer(config, folder, say)
+    rate = config.tokenizer.dropout
+    dropout = SubwordDropout(rate, config.seed) if rate else None
+    store = prepare_store(config.data, tokenizer, dropout=dropout, say=say)
+    say(store.report.sentence())
+    stream = BatchStream(
+        store,
+        batch_tokens=config.training.batch_tokens,
+        seed=config.seed,
+        bos_id=tokenizer.bos_id,
+        pad_id=tokenizer.pad_id,
+        weights=[corpus.weight for corpus in config.data.train],
+        max_tokens=config.data.filters.max_tokens,
+    )
+    say(f"An epoch has {stream.num_batches(0):,} batches; validation is on {count_of(len(validation), 'pair')}.")
+    return TrainingData(tokenizer, partial(prefetch, stream, pin_memory=pin_memory), len(store), validation)
 
 
 def target_languages(data: DataConfig) -> list[str]:
