@@ -1,0 +1,79 @@
+"""`evaluate`, `check`, `info`, `demo`, `import` and `export` as processes."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from heedful.config import load_config, parse_config
+from heedful.tasks.demo import SETTINGS
+
+
+def test_evaluate_prints_scores_with_intervals_and_signatures(heedful, small_run) -> None:
+    result = heedful("evaluate", small_run.run, "--beam", "1", cwd=small_run.root)
+    assert result.returncode == 0, result.stderr.decode()
+    lines = result.stdout.decode().split("\n")
+    assert lines[0].startswith("unseen: 60 lines in ")
+    assert [line.split()[0] for line in lines[1:4]] == ["BLEU", "chrF2", "TER"]
+    assert all("95 % [" in line and "version:" in line for line in lines[1:4])
+
+
+def test_evaluate_scores_any_files_and_agrees_with_translate(heedful, small_run, tmp_path: Path) -> None:
+    out = tmp_path / "out.de"
+    files = (small_run.root / "test.en", small_run.root / "test.de")
+    result = heedful("evaluate", small_run.run / "model", "--data", *files, "--json", "--beam", "1", "--out", out)
+    assert result.returncode == 0, result.stderr.decode()
+    report = json.loads(result.stdout)
+    assert report["lines"] == 60
+    bleu = report["scores"][0]
+    assert bleu["low"] <= bleu["value"] <= bleu["high"]
+    translated = heedful("translate", "-m", small_run.run, "--beam", "1", stdin=files[0].read_bytes())
+    assert out.read_bytes() == translated.stdout
+
+
+def test_check_counts_and_estimates(heedful, small_run) -> None:
+    result = heedful("check", "small.toml", "--tokens-per-second", "1000", cwd=small_run.root)
+    assert result.returncode == 0, result.stdout.decode()
+    text = result.stdout.decode()
+    assert "data.train[0]  3,000 pairs  train.en + train.de" in text
+    assert "memory      about" in text
+    assert "time        about" in text
+    assert text.endswith("Nothing stands in the way.\n")
+
+
+def test_info_can_be_pasted(heedful) -> None:
+    text = heedful("info").stdout.decode()
+    assert [line.split()[0] for line in text.split("\n")[:3]] == ["heedful", "python", "platform"]
+    assert json.loads(heedful("info", "--json").stdout)["torch"] != "not installed"
+
+
+def test_the_demo_trains_translates_and_says_what_next(heedful, tmp_path: Path) -> None:
+    result = heedful("demo", "--steps", "5", cwd=tmp_path, HEEDFUL_CACHE=str(tmp_path / "cache"))
+    assert result.returncode == 0, result.stderr.decode()
+    text = result.stdout.decode()
+    assert "Exactly right: " in text
+    assert "heedful translate --model runs/demo" in text
+    assert (tmp_path / "runs" / "demo" / "model" / "model.safetensors").exists()
+    again = heedful("translate", "-m", "runs/demo", "ten houses", cwd=tmp_path)
+    assert again.returncode == 0
+
+
+def test_the_demo_and_its_config_file_are_the_same_run() -> None:
+    path = Path(__file__).parents[2] / "configs" / "demo.toml"
+    assert load_config(path) == parse_config(SETTINGS)
+
+
+def test_export_to_hugging_face_writes_a_marian_folder(heedful, small_run, tmp_path: Path) -> None:
+    result = heedful("export", small_run.run, "--format", "huggingface", "--out", tmp_path / "hf")
+    assert result.returncode == 0, result.stderr.decode()
+    assert json.loads((tmp_path / "hf" / "config.json").read_bytes())["model_type"] == "marian"
+
+
+def test_export_to_ctranslate2_can_be_opened(heedful, small_run, tmp_path: Path) -> None:
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    result = heedful("export", small_run.run, "--format", "ctranslate2", "--out", tmp_path / "ct2")
+    assert result.returncode == 0, result.stderr.decode()
+    translator = ctranslate2.Translator(str(tmp_path / "ct2"), device="cpu")
+    assert translator.translate_batch([["▁ten"]], beam_size=1)[0].hypotheses
+    shutil.rmtree(tmp_path / "ct2")
