@@ -67,18 +67,20 @@ def rows_within(batch_tokens: int, length: int) -> int:
 
 
 def repetitions(weights: NDArray[np.floating], seed: int, epoch: int) -> NDArray[np.int64]:
-    """Return how often each example occurs in an epoch: the whole part of its weight, and the rest as a seeded lot.
+    """Return how often each example occurs in an epoch: the whole part of its weight, and the rest by lot.
 
-    Of all examples with the same weight w exactly round(n · frac(w)) occur once more.
+    Of n examples with the same weight w, n · frac(w) occur once more, rounded up or down so that many epochs come out
+    even. There is always at least one example.
     """
-    whole: NDArray[np.int64] = np.floor(weights).astype(np.int64)
+    generator = np.random.default_rng((seed, epoch, 2))
+    counts: NDArray[np.int64] = np.floor(weights).astype(np.int64)
     for weight in np.unique(weights):
-        if share := float(weight) % 1:
-            same = np.flatnonzero(weights == weight)
-            generator = np.random.default_rng((seed, epoch, 2))
-            chosen = generator.permutation(len(same))[: round(len(same) * share)]
-            whole[same[chosen]] += 1
-    return whole
+        same = np.flatnonzero(weights == weight)
+        num_more = int(len(same) * (float(weight) % 1) + generator.random())
+        counts[generator.permutation(same)[:num_more]] += 1
+    if len(counts) and not counts.any():
+        counts[generator.integers(len(counts))] = 1
+    return counts
 
 
 def epoch_plan(

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -70,7 +71,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         raise DataError(f"{path} must be a file, but is a folder.") from error
     except PermissionError as error:
         raise DataError(f"The file {path} must be readable, but permission was denied.") from error
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zstandard.ZstdError) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
         raise DataError(
             f"The file {path} must be whole {path.suffix} data, but is damaged or cut off: {error}."
         ) from error

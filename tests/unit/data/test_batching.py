@@ -60,5 +60,10 @@ def test_weights_repeat_whole_and_draw_the_rest() -> None:
     assert counts[:10].tolist() == [2] * 10
     assert sorted(counts[10:20].tolist()) == [0] * 5 + [1] * 5
     assert sorted(counts[20:].tolist()) == [1] * 6 + [2] * 2
+    rare = [int(repetitions(np.full(7, 0.1), seed=1, epoch=epoch).sum()) for epoch in range(200)]
+    assert set(rare) == {1}
+    uneven = [int(repetitions(np.full(7, 0.5), seed=1, epoch=epoch).sum()) for epoch in range(200)]
+    assert set(uneven) == {3, 4}
+    assert 3.3 < np.mean(uneven) < 3.7
     drawn = {repetitions(weights, seed=1, epoch=epoch)[10:20].tobytes() for epoch in range(8)}
     assert len(drawn) > 1

@@ -79,14 +79,12 @@ def test_drawn_choices_are_even_and_differ_by_seed_epoch_stream_and_position() -
         assert same == pytest.approx(1 / NUM_CHOICES, abs=0.005)
 
 
-def test_ten_thousand_words_are_cut_in_seconds(tokenizer: Tokenizer) -> None:
-    words = [
-        f"▁{'towern'[number % 6]}{number:b}lower".replace("0", "ne").replace("1", "we") for number in range(10_000)
-    ]
+def test_thousands_of_words_are_cut_in_seconds(tokenizer: Tokenizer) -> None:
+    words = [f"▁{'towern'[number % 6]}{number:b}lower".replace("0", "ne").replace("1", "we") for number in range(3000)]
     start = time.process_time()
     table = build_table(tokenizer.source, words, rate=0.1, seed=1)
     assert len(table.segments) == len(words) * (NUM_CHOICES + 1)
-    assert time.process_time() - start < 30
+    assert time.process_time() - start < 10
 
 
 def test_marked_text_is_the_join_of_its_words(tokenizer: Tokenizer) -> None:
