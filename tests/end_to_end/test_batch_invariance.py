@@ -1,4 +1,4 @@
-"""What a sentence is translated to does not depend on what else is in its batch (SPEC 6.3)."""
+"""What a sentence is translated to does not depend on what else is in its batch."""
 
 import random
 
