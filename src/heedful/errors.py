@@ -26,7 +26,9 @@ class ConfigError(UserError):
 
     def __init__(self, origin: str, problems: Sequence[str]) -> None:
         self.problems = list(problems)
-        super().__init__("\n".join([f"{origin} has {count_of(len(problems), 'problem')}:", *(f"  - {p}" for p in problems)]))
+        super().__init__(
+            "\n".join([f"{origin} has {count_of(len(problems), 'problem')}:", *(f"  - {p}" for p in problems)])
+        )
 
 
 class DataError(UserError):

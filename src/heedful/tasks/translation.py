@@ -1,7 +1,8 @@
 """Translating text with a loaded model: the `Translator` that `heedful.load` returns.
 
 Text is encoded, over-long inputs are split at sentence ends, inputs of similar length are searched together, and the
-parts come back as text in the order they were given. The result for a sentence does not depend on the others. This file wires the tokenizer, the model and the search; it knows none of them from the inside.
+parts come back as text in the order they were given. The result for a sentence does not depend on the others.
+This file wires the tokenizer, the model and the search; it knows none of them from the inside.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
