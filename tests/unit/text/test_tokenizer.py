@@ -1,0 +1,98 @@
+"""Tokenizers by example: the layout of the ids, where pieces come from, tags, and exact sentences."""
+
+import json
+
+import pytest
+
+from heedful.config.data import TokenizerConfig
+from heedful.errors import UserError
+from heedful.text.learning import learn_tokenizer
+from heedful.text.tokenizer import Tokenizer
+
+ENGLISH = ["the tower is lower", "the lower towers"] * 5
+GERMAN = ["der Turm ist niedriger", "die niedrigen Türme"] * 5
+
+
+@pytest.fixture(scope="module", params=["bpe", "unigram"])
+def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
+    return learn_tokenizer(TokenizerConfig(kind=request.param, vocab_size=360), ENGLISH, GERMAN, ["de", "fr"])
+
+
+def test_the_layout_of_a_vocabulary(tokenizer: Tokenizer) -> None:
+    assert (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id) == (0, 1, 2, 3)
+    names = [tokenizer.source_piece(number) for number in range(6)]
+    assert names == ["<pad>", "<s>", "</s>", "<unk>", "<2de>", "<2fr>"]
+    assert [tokenizer.source_piece(number) for number in (6, 6 + 0x41, 261)] == ["<0x00>", "<0x41>", "<0xFF>"]
+    assert tokenizer.source_piece(262)
+    assert tokenizer.languages == ("de", "fr")
+    assert tokenizer.shared
+    assert tokenizer.source_vocab_size == tokenizer.target_vocab_size <= 360
+
+
+def test_source_and_target_sequences(tokenizer: Tokenizer) -> None:
+    pieces = tokenizer.trace_source("the tower").ids
+    assert tokenizer.encode_source("the tower", "fr") == [5, *pieces, 2]
+    assert tokenizer.encode_target("the tower") == [*pieces, 2]
+    assert tokenizer.encode_source("", "de") == [4, 2]
+    assert tokenizer.encode_target("") == [2]
+    assert tokenizer.encode_source_batch(["the", "tower"], ["de", "fr"]) == [
+        tokenizer.encode_source("the", "de"),
+        tokenizer.encode_source("tower", "fr"),
+    ]
+
+
+def test_decoding_stops_at_the_end_and_passes_over_symbols(tokenizer: Tokenizer) -> None:
+    ids = tokenizer.trace_target("the tower").ids
+    assert tokenizer.decode_target([1, 4, *ids, 0, 2, *ids]) == "the tower"
+    assert tokenizer.decode_target([]) == ""
+    broken = [6 + byte for byte in "é".encode()[:1]]
+    assert tokenizer.decode_target([*ids, *broken]) == "the tower\ufffd"
+
+
+def test_offsets_point_into_the_original_text(tokenizer: Tokenizer) -> None:
+    text = "  the  ﬁ  tower日"
+    trace = tokenizer.trace_source(text)
+    # Pieces of the ligature, which is two letters once it is normalised, all point to the one character typed.
+    assert {text[start:end].strip() for start, end in trace.offsets if start in (5, 7)} <= {"ﬁ", ""}
+    assert any(text[start:end].strip() == "ﬁ" for start, end in trace.offsets)
+    spelled = [offset for piece, offset in zip(trace.pieces, trace.offsets, strict=True) if piece == "<0xE6>"]
+    assert spelled == [(15, 16)]
+    assert (min(trace.offsets)[0], max(trace.offsets)[1]) == (2, 16)
+
+
+def test_two_vocabularies_when_they_are_not_shared() -> None:
+    config = TokenizerConfig(vocab_size=330, shared=False)
+    tokenizer = learn_tokenizer(config, ENGLISH, GERMAN, ["de", "fr"])
+    assert not tokenizer.shared
+    assert "<2de>" in tokenizer.source.vocabulary
+    assert "<2de>" not in tokenizer.target.vocabulary
+    again = Tokenizer.from_json(tokenizer.to_json())
+    assert again.encode_target("die Türme") == tokenizer.encode_target("die Türme")
+    assert not again.shared
+
+
+def test_text_too_small_for_the_vocabulary_gives_a_smaller_one() -> None:
+    assert learn_tokenizer(TokenizerConfig(vocab_size=8000), ["ab ab"], []).source_vocab_size < 280
+    silent = learn_tokenizer(TokenizerConfig(vocab_size=300), [], [])
+    assert silent.decode_target(silent.encode_target("any text at all")) == "any text at all"
+
+
+def test_refusals(tokenizer: Tokenizer) -> None:
+    with pytest.raises(UserError, match=r"^`tokenizer.vocab_size` must be above 310, but is 300\.$"):
+        learn_tokenizer(TokenizerConfig(vocab_size=300), ENGLISH, GERMAN, [f"l{number}" for number in range(50)])
+    with pytest.raises(
+        UserError, match=r"^The target language must be said, because this model knows several: de, fr\.$"
+    ):
+        tokenizer.encode_source("the")
+    with pytest.raises(UserError, match=r'takes no tag, but was asked for "de"\.$'):
+        learn_tokenizer(TokenizerConfig(vocab_size=300), ENGLISH, GERMAN).encode_source("the", "de")
+
+
+def test_a_newer_or_damaged_file_is_refused(tokenizer: Tokenizer) -> None:
+    content = json.loads(tokenizer.to_json())
+    with pytest.raises(UserError, match="has format version 2, but this Heedful reads up to 1"):
+        Tokenizer.from_json(json.dumps({**content, "version": 2}))
+    with pytest.raises(UserError, match=r"damaged at `special_ids\.pad`"):
+        Tokenizer.from_json(json.dumps({**content, "special_ids": {**content["special_ids"], "pad": -1}}))
+    with pytest.raises(UserError, match="damaged at `source`: an id is not below"):
+        Tokenizer.from_json(json.dumps({**content, "language_ids": {"de": 10_000}}))
