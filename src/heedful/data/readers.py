@@ -24,6 +24,9 @@ from heedful.errors import DataError, count_of
 from heedful.text.lines import LineReader, read_lines
 
 
+_DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+
+
 @dataclass(frozen=True)
 class Pair:
     """A sentence, its translation, and the line they stand on (from 1)."""
@@ -71,10 +74,20 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         raise DataError(f"{path} must be a file, but is a folder.") from error
     except PermissionError as error:
         raise DataError(f"The file {path} must be readable, but permission was denied.") from error
-    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
-        raise DataError(
-            f"The file {path} must be whole {path.suffix} data, but is damaged or cut off: {error}."
-        ) from error
+    except _DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> DataError:
+    return DataError(f"The file {path} must be whole {path.suffix} data, but is damaged or cut off: {error}.")
+
+
+def _blamed_on(path: Path, lines: LineReader) -> Iterator[str]:
+    """Yield the lines; damage belongs to the file it is in, not to whichever of several was opened last."""
+    try:
+        yield from lines
+    except _DAMAGE as error:
+        raise _damaged(path, error) from error
 
 
 def read_pairs(corpus: Corpus, report: EncodingReport | None = None) -> Iterator[Pair]:
@@ -114,7 +127,8 @@ def _read_aligned(corpus: LineCorpus, report: EncodingReport | None) -> Iterator
     source_path, target_path = corpus_files(corpus)
     with open_bytes(source_path) as source_stream, open_bytes(target_path) as target_stream:
         sources, targets = read_lines(source_stream), read_lines(target_stream)
-        for number, (source, target) in enumerate(zip_longest(sources, targets), start=1):
+        sides = zip_longest(_blamed_on(source_path, sources), _blamed_on(target_path, targets))
+        for number, (source, target) in enumerate(sides, start=1):
             if source is None or target is None:
                 for _ in sources if target is None else targets:
                     pass  # read on to the end, so that both counts can be said
