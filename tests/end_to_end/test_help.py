@@ -43,7 +43,9 @@ def test_importing_the_package_does_not_import_torch() -> None:
 def test_the_installed_command_is_the_module() -> None:
     command = Path(sys.executable).with_name("heedful")
     ours = subprocess.run([command, "--version"], capture_output=True, check=True).stdout
-    assert ours == subprocess.run([sys.executable, "-m", "heedful", "--version"], capture_output=True, check=True).stdout
+    assert (
+        ours == subprocess.run([sys.executable, "-m", "heedful", "--version"], capture_output=True, check=True).stdout
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ from heedful.data.paths import resolve_data_path
 from heedful.errors import DataError, count_of
 from heedful.text.lines import LineReader, read_lines
 
-
 _DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
