@@ -2,10 +2,11 @@
 
     python benchmarks/decode_cpu.py [--threads N] [--rounds N] [--json FILE]
 
-The model has the paper's base shape and 32,000 tokens (successor.py). Every engine gets the same sentences, the same
-threads and the same fixed number of tokens to write, so tokens a second compare like with like. Before anything is
-timed the greedy outputs are compared: in fp32 Heedful and Hugging Face must agree on every token; the two 8-bit engines
-round differently, and must agree on nine sentences of ten. If they do not, the benchmark fails.
+The model has the paper's base shape and 32,000 tokens (successor.py). Every engine has a process of its own and gets
+the same sentences, the same threads and the same fixed number of tokens to write, so tokens a second compare like with
+like. Before anything is timed the greedy outputs are compared: in fp32 Heedful and Hugging Face must agree on every
+token; the two 8-bit engines round differently, and must agree on nine sentences of ten. If they do not, the benchmark
+fails.
 """
 
 import argparse
@@ -26,12 +27,12 @@ from heedful.interop.ctranslate2 import export_ctranslate2
 from heedful.interop.marian_weights import layers_to_marian
 from heedful.models.folder import weights_of
 from heedful.models.int8 import Int8Transformer
-from heedful.models.transformer import Transformer
+from stables import Contestant
 from successor import BOS, EOS, PAD, UNK, as_folder, build_successor_model, draw_sentences
 from table import Row, compare, race, report
 
 VOCAB, LENGTH = 32_000, 32
-OURS, CT2, HF = "Heedful int8", "CTranslate2 int8", "Hugging Face Marian fp32"
+OURS, FLOATS, CT2, HF = "Heedful int8", "Heedful fp32", "CTranslate2 int8", "Hugging Face Marian fp32"
 
 Sentences = list[list[int]]
 Engine = Callable[[Sentences, int], list[list[int]]]
@@ -44,8 +45,11 @@ def pad(sentences: Sentences) -> tuple[Tensor, Tensor]:
     return ids, ids != PAD
 
 
-def heedful_engine(model: Transformer | Int8Transformer) -> Engine:
-    """Our search over one of our models."""
+def heedful_engine(threads: int, quantized: bool) -> Engine:
+    """Our search over our model, as bytes or as floats."""
+    torch.set_num_threads(threads)
+    floats = build_successor_model(VOCAB, transformer_base())
+    model = Int8Transformer(floats, threads=threads) if quantized else floats
 
     def run(sentences: Sentences, beam_size: int) -> list[list[int]]:
         ids, mask = pad(sentences)
@@ -66,11 +70,16 @@ def heedful_engine(model: Transformer | Int8Transformer) -> Engine:
     return run
 
 
-def ctranslate2_engine(folder: Path, threads: int) -> Engine:
+def ctranslate2_engine(threads: int) -> Engine:
     """CTranslate2 as its documentation advises for a CPU: int8, all threads on one batch."""
-    translator = ctranslate2.Translator(
-        str(folder), device="cpu", compute_type="int8", inter_threads=1, intra_threads=threads
-    )
+    with tempfile.TemporaryDirectory() as workplace:
+        folder = Path(workplace) / "model"
+        export_ctranslate2(
+            as_folder(build_successor_model(VOCAB, transformer_base()), transformer_base()), folder, "int8"
+        )
+        translator = ctranslate2.Translator(
+            str(folder), device="cpu", compute_type="int8", inter_threads=1, intra_threads=threads
+        )
 
     def run(sentences: Sentences, beam_size: int) -> list[list[int]]:
         pieces = [[f"w{token}" for token in sentence[:-1]] for sentence in sentences]  # it adds the end itself
@@ -87,8 +96,10 @@ def ctranslate2_engine(folder: Path, threads: int) -> Engine:
     return run
 
 
-def hugging_face_engine(model: Transformer) -> Engine:
+def hugging_face_engine(threads: int) -> Engine:
     """`MarianMTModel.generate` with our weights."""
+    torch.set_num_threads(threads)
+    model = build_successor_model(VOCAB, transformer_base())
     first = model.encoder.layers[0]
     config = MarianConfig(
         vocab_size=VOCAB,
@@ -133,56 +144,54 @@ def hugging_face_engine(model: Transformer) -> Engine:
     return run
 
 
-def check_agreement(engines: dict[str, Engine], sentences: Sentences) -> None:
+def check_agreement(engines: dict[str, Contestant], sentences: Sentences) -> None:
     """Compare greedy outputs; stop the benchmark when engines that must agree do not."""
-    outputs = {name: engine(sentences, 1) for name, engine in engines.items()}
-    assert all(len(output) == LENGTH for found in outputs.values() for output in found), (
-        "every engine writes LENGTH tokens"
-    )
+    outputs = {name: engine(sentences, 1)[0] for name, engine in engines.items()}
+    assert all(len(output) == LENGTH for found in outputs.values() for output in found), "all write LENGTH tokens"
 
     def agreement(a: str, b: str) -> float:
         return sum(x == y for x, y in zip(outputs[a], outputs[b], strict=True)) / len(sentences)
 
     print(f"greedy outputs of {len(sentences)} sentences, {len({tuple(o) for o in outputs[OURS]})} of them different:")
-    for pair, least in ((("Heedful fp32", HF), 1.0), ((OURS, "Heedful fp32"), 0.9), ((OURS, CT2), 0.9)):
+    for pair, least in (((FLOATS, HF), 1.0), ((OURS, FLOATS), 0.9), ((OURS, CT2), 0.9)):
         share = agreement(*pair)
         print(f"  {pair[0]} = {pair[1]}: {share:.0%}")
         if share < least:
             sys.exit(f"They must agree on {least:.0%} of the sentences: the engines do not compute the same model.")
 
 
+def runner(engine: Contestant, sentences: Sentences, batch: int, beam_size: int) -> Callable[[], tuple[int, float]]:
+    """Return what translates all sentences, `batch` at a time, and counts tokens and seconds."""
+
+    def run() -> tuple[int, float]:
+        laps = [engine(sentences[start : start + batch], beam_size) for start in range(0, len(sentences), batch)]
+        return sum(len(output) for outputs, _ in laps for output in outputs), sum(seconds for _, seconds in laps)
+
+    return run
+
+
 def main() -> None:
-    """Build the model, check it in all engines, and race them."""
+    """Check that all engines compute the same model, then race them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
 
-    model = build_successor_model(VOCAB, transformer_base())
     sentences = draw_sentences(VOCAB, 32, torch.Generator().manual_seed(1))
-    with tempfile.TemporaryDirectory() as workplace:
-        export_ctranslate2(as_folder(model, transformer_base()), Path(workplace) / "model", "int8")
-        engines = {
-            OURS: heedful_engine(Int8Transformer(model, threads=options.threads)),
-            CT2: ctranslate2_engine(Path(workplace) / "model", options.threads),
-            HF: hugging_face_engine(model),
-        }
-    check_agreement(engines | {"Heedful fp32": heedful_engine(model)}, sentences)
-
+    engines = {
+        OURS: Contestant(heedful_engine, options.threads, True),
+        CT2: Contestant(ctranslate2_engine, options.threads),
+        HF: Contestant(hugging_face_engine, options.threads),
+    }
+    floats = Contestant(heedful_engine, options.threads, False)
+    check_agreement(engines | {FLOATS: floats}, sentences)
+    floats.leave()
     rows: list[Row] = []
-    for batch in (1, 32):
+    for batch, chosen in ((1, sentences[:4]), (32, sentences)):
         for beam_size in (1, 4):
-            chosen = sentences[: 4 if batch == 1 else batch]
-
-            def run(engine: Engine, batch: int = batch, beam: int = beam_size, chosen: Sentences = chosen) -> int:
-                batches = [chosen[start : start + batch] for start in range(0, len(chosen), batch)]
-                return sum(len(output) for sentences in batches for output in engine(sentences, beam))
-
-            runners = {name: (lambda engine=engine: run(engine)) for name, engine in engines.items()}
-            rates = race(runners, rounds=options.rounds)
-            rows += compare(f"batch {batch}, beam {beam_size}", rates, OURS)
+            runners = {name: runner(engine, chosen, batch, beam_size) for name, engine in engines.items()}
+            rows += compare(f"batch {batch}, beam {beam_size}", race(runners, rounds=options.rounds), OURS)
     report(rows, f"target tokens/s, {options.threads} threads", options.json)
 
 

@@ -35,7 +35,12 @@ Buffer<T> allocate(long count) {
 
 constexpr int kGroup = 2 * kLanes;  // outputs computed together
 constexpr int kPartsPerMember = 4;  // of a job: enough that nobody waits long for the last one
-constexpr int kTile = 4;            // rows computed together: 4 x 2 accumulators; more, and GCC spills them
+constexpr int kBlock = 512;         // inputs summed before the next row's turn: their weights fit the nearest cache
+#if defined(__AVX512F__)
+constexpr int kTile = 8;  // rows computed together: 8 x 2 accumulators of 32 registers
+#else
+constexpr int kTile = 4;  // of 16 registers; with more rows GCC spills
+#endif
 
 // Rows of activations as integers. Row r stands for values[r * inputs + k] * scales[r].
 struct QuantizedRows {
@@ -55,10 +60,11 @@ struct QuantizedRows {
 inline float largest_activation(int inputs) { return std::min(32767.0f, std::floor(2147483647.0f / 127.0f / inputs)); }
 
 inline void quantize_row(const float* x, int inputs, int16_t* values, float* scale) {
-    Floats peak{};
+    Floats peak{}, nothing{};
     for (int i = 0; i < inputs; i += kLanes) {
         const Floats value = load(x + i);
         peak = larger(peak, larger(value, -value));
+        nothing += value * 0.0f;  // stays 0, unless there is a NaN or an infinity
     }
     const float limit = largest_activation(inputs);
     const float largest_value = largest(peak);
@@ -69,25 +75,23 @@ inline void quantize_row(const float* x, int inputs, int16_t* values, float* sca
         const Shorts rounded = __builtin_convertvector(__builtin_convertvector(load(x + i) * factor + magic - magic, Ints), Shorts);
         std::memcpy(values + i, &rounded, sizeof rounded);
     }
-    // NaN must stay visible: the integers cannot hold it, so the row's scale does.
-    bool finite = true;
-    for (int i = 0; i < inputs; ++i) finite &= std::isfinite(x[i]);
-    *scale = finite ? largest_value / limit : std::numeric_limits<float>::quiet_NaN();
+    // What is not finite must stay visible: the integers cannot hold it, so the row's scale does.
+    *scale = largest_value / limit + sum(nothing);
 }
 
+// The inner step on this processor: `pair` meets all outputs of a vector, `multiply_add` sums the products of pairs.
+#if defined(__AVX512BW__)
+typedef __m512i Packed;
+inline Packed widen(const int8_t* w) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)w)); }
+inline Packed pair(const int16_t* x) { int both; std::memcpy(&both, x, 4); return _mm512_set1_epi32(both); }
 #if defined(__AVX512VNNI__)
-typedef __m512i Packed;
-inline Packed widen(const int8_t* w) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(w))); }
-inline Packed pair(const int16_t* x) { int both; std::memcpy(&both, x, 4); return _mm512_set1_epi32(both); }
 inline Packed multiply_add(Packed sum, Packed a, Packed w) { return _mm512_dpwssd_epi32(sum, a, w); }
-#elif defined(__AVX512BW__)
-typedef __m512i Packed;
-inline Packed widen(const int8_t* w) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(w))); }
-inline Packed pair(const int16_t* x) { int both; std::memcpy(&both, x, 4); return _mm512_set1_epi32(both); }
+#else
 inline Packed multiply_add(Packed sum, Packed a, Packed w) { return _mm512_add_epi32(sum, _mm512_madd_epi16(a, w)); }
+#endif
 #elif defined(__AVX2__)
 typedef __m256i Packed;
-inline Packed widen(const int8_t* w) { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w))); }
+inline Packed widen(const int8_t* w) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)w)); }
 inline Packed pair(const int16_t* x) { int both; std::memcpy(&both, x, 4); return _mm256_set1_epi32(both); }
 inline Packed multiply_add(Packed sum, Packed a, Packed w) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, w)); }
 #else
@@ -97,11 +101,11 @@ typedef int16_t Halves __attribute__((vector_size(kLanes * 4)));
 inline Packed widen(const int8_t* w) {
     Halves wide;
     for (int i = 0; i < 2 * kLanes; ++i) wide[i] = w[i];
-    return reinterpret_cast<Packed>(wide);
+    return (Packed)wide;
 }
 inline Packed pair(const int16_t* x) { int both; std::memcpy(&both, x, 4); return Packed{} + both; }
 inline Packed multiply_add(Packed sum, Packed a, Packed w) {
-    const Halves left = reinterpret_cast<Halves>(a), right = reinterpret_cast<Halves>(w);
+    const Halves left = (Halves)a, right = (Halves)w;
     for (int lane = 0; lane < kLanes; ++lane)
         sum[lane] += int32_t(left[2 * lane]) * right[2 * lane] + int32_t(left[2 * lane + 1]) * right[2 * lane + 1];
     return sum;
@@ -136,29 +140,23 @@ class Linear {
         for (int in = 0; in < inputs; ++in) to[in] = packed_[place(out, in)] * (scales_[out] * factor);
     }
 
-    // Compute one group of outputs for a tile of rows: out[r * stride + 0 .. kGroup).
-    void multiply_tile(const int16_t* x, const float* row_scales, int rows, int group, float* out, long stride) const {
-        switch (rows) {
-            case 1: return tile<1>(x, row_scales, group, out, stride);
-            case 2: return tile<2>(x, row_scales, group, out, stride);
-            case 3: return tile<3>(x, row_scales, group, out, stride);
-            default: return tile<kTile>(x, row_scales, group, out, stride);
-        }
-    }
-
     // y = x W^T + b for all rows; out has padded_outputs() columns.
     void multiply(const QuantizedRows& x, long rows, float* out, Team& team) const {
-        // So many rows that their activations stay in the second-level cache while all groups pass by.
-        const long chunk = std::max<long>(kTile, 98304 / inputs / kTile * kTile);
         const long parts = std::min<long>(groups_, kPartsPerMember * team.size());
         team.run(parts, [&](long part, int) {
             const Share mine(groups_, part, parts);
-            for (long first = 0; first < rows; first += chunk)
-                for (long group = mine.begin; group < mine.end; ++group)
-                    for (long row = first; row < std::min(rows, first + chunk); row += kTile)
-                        multiply_tile(&x.values[row * inputs], &x.scales[row], int(std::min<long>(kTile, rows - row)),
-                                      int(group), out + row * padded_outputs() + group * kGroup, padded_outputs());
+            multiply_groups(x, rows, mine.begin, mine.end, out + mine.begin * kGroup, padded_outputs());
         });
+    }
+
+    // The same for the outputs of some groups only; `out` is where the first of them begins, its rows `stride` apart.
+    void multiply_groups(const QuantizedRows& x, long rows, long first, long last, float* out, long stride) const {
+        // So many rows that their activations stay in the second-level cache while all groups pass by.
+        const long chunk = std::max<long>(kTile, 98304 / inputs / kTile * kTile);
+        for (long row = 0; row < rows; row += chunk)
+            for (long group = first; group < last; ++group)
+                multiply_group(&x.values[row * inputs], &x.scales[row], std::min(chunk, rows - row), group,
+                               out + row * stride + (group - first) * kGroup, stride);
     }
 
   private:
@@ -166,31 +164,72 @@ class Linear {
         return (long(out / kGroup) * (inputs / 2) + in / 2) * 2 * kGroup + (out % kGroup) * 2 + in % 2;
     }
 
-    template <int kRows>
-    void tile(const int16_t* x, const float* row_scales, int group, float* out, long stride) const {
-        const int8_t* w = &packed_[long(group) * kGroup * inputs];
+    // One group for many rows, a block of inputs at a time, so that the weights at work stay in the nearest cache.
+    void multiply_group(const int16_t* x, const float* row_scales, long rows, long group, float* out, long stride) const {
+        thread_local Buffer<int32_t> sums;
+        thread_local Buffer<int16_t> widened = allocate<int16_t>(kBlock * kGroup);
+        thread_local long capacity = 0;
+        if (rows > capacity) {
+            capacity = rows;
+            sums = allocate<int32_t>(rows * kGroup);
+        }
+        for (int k = 0; k < inputs; k += kBlock) {
+            const int size = std::min(kBlock, inputs - k);
+            const int8_t* w = &packed_[(group * inputs + k) * kGroup];
+            if (rows > kTile) {
+                // More than one tile will read these weights: widen them once.
+                for (int i = 0; i < size * kGroup; i += 2 * kLanes) *(Packed*)&widened[i] = widen(w + i);
+                multiply_block(x + k, rows, widened.get(), size, sums.get(), k == 0);
+            } else {
+                multiply_block(x + k, rows, w, size, sums.get(), k == 0);
+            }
+        }
+        const float* scale = &scales_[group * kGroup];
+        const float* bias = &bias_[group * kGroup];
+        for (long row = 0; row < rows; ++row)
+            for (int half = 0; half < kGroup; half += kLanes) {
+                Ints sum;
+                std::memcpy(&sum, &sums[row * kGroup + half], sizeof sum);
+                store(out + row * stride + half,
+                      __builtin_convertvector(sum, Floats) * (load(scale + half) * row_scales[row]) + load(bias + half));
+            }
+    }
+
+    template <typename Weight>
+    void multiply_block(const int16_t* x, long rows, const Weight* w, int size, int32_t* sums, bool fresh) const {
+        long row = 0;
+        for (; row + kTile <= rows; row += kTile) tile<kTile>(x + row * inputs, w, size, sums + row * kGroup, fresh);
+        for (; row + 2 <= rows; row += 2) tile<2>(x + row * inputs, w, size, sums + row * kGroup, fresh);
+        for (; row < rows; ++row) tile<1>(x + row * inputs, w, size, sums + row * kGroup, fresh);
+    }
+
+    static Packed weights_at(const int8_t* w) { return widen(w); }
+    static Packed weights_at(const int16_t* w) { return *(const Packed*)w; }
+
+    // The loop everything comes down to: kRows rows times one group, over `size` inputs, added to `sums`.
+    template <int kRows, typename Weight>
+    void tile(const int16_t* x, const Weight* w, int size, int32_t* sums, bool fresh) const {
         Packed low[kRows], high[kRows];
-#pragma GCC unroll 4
-        for (int r = 0; r < kRows; ++r) low[r] = high[r] = Packed{};
-        for (int k = 0; k < inputs; k += 2, w += 2 * kGroup) {
-            if constexpr (kRows <= 2) __builtin_prefetch(w + 2048);  // few rows: the loop waits for memory alone
-            const Packed w_low = widen(w), w_high = widen(w + kGroup);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+            low[r] = fresh ? Packed{} : *(const Packed*)&sums[r * kGroup];
+            high[r] = fresh ? Packed{} : *(const Packed*)&sums[r * kGroup + kLanes];
+        }
+#pragma GCC unroll 2
+        for (int k = 0; k < size; k += 2, w += 2 * kGroup) {
+            if constexpr (sizeof(Weight) == 1) __builtin_prefetch(w + 2048);  // read once: the loop waits for memory alone
+            const Packed w_low = weights_at(w), w_high = weights_at(w + kGroup);
+#pragma GCC unroll 8
             for (int r = 0; r < kRows; ++r) {
                 const Packed a = pair(x + long(r) * inputs + k);
                 low[r] = multiply_add(low[r], a, w_low);
                 high[r] = multiply_add(high[r], a, w_high);
             }
         }
-        const float* scale = &scales_[group * kGroup];
-        const float* bias = &bias_[group * kGroup];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int r = 0; r < kRows; ++r) {
-            // Casts, not copies through memory: an accumulator whose address is taken would live there from the start.
-            const Floats first = __builtin_convertvector((Ints)low[r], Floats);
-            const Floats second = __builtin_convertvector((Ints)high[r], Floats);
-            store(out + r * stride, first * (load(scale) * row_scales[r]) + load(bias));
-            store(out + r * stride + kLanes, second * (load(scale + kLanes) * row_scales[r]) + load(bias + kLanes));
+            *(Packed*)&sums[r * kGroup] = low[r];
+            *(Packed*)&sums[r * kGroup + kLanes] = high[r];
         }
     }
 

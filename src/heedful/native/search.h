@@ -33,6 +33,7 @@ struct Search {
         sentence_of.resize(max_rows);
         sentence_before.resize(max_rows);
         scratch.resize(engine.team.size());
+        for (int member = 0; member < engine.team.size(); ++member) chunk_logits.push_back(allocate<float>(max_rows * kChunk));
         best.resize(engine.team.size() * max_rows);
     }
 
@@ -219,49 +220,40 @@ struct Search {
         });
     }
 
-    // Call look(tile of logits, first row, rows, chunk, width, member) for every tile of rows and chunk of the vocabulary.
+    // Compute the logits a chunk of the vocabulary at a time and call look(logits, row, first id, width, member) for each
+    // row of each chunk, while it is in cache.
     template <typename Look>
     void project(long rows, const Look& look) {
         const Linear& projection = engine.projection;
-        const long chunks = (projection.padded_outputs() + kChunk - 1) / kChunk;
-        const long parts = std::min<long>(chunks, kPartsPerMember * engine.team.size());
-        engine.team.run(parts, [&](long part, int member) {
-            alignas(64) float tile[kTile * kChunk];
-            const Share mine(chunks, part, parts);
-            for (long chunk = mine.begin; chunk < mine.end; ++chunk) {
-                const int first_group = int(chunk * kChunk / kGroup);
-                const int groups = std::min(kChunk / kGroup, projection.groups() - first_group);
-                for (long row = 0; row < rows; row += kTile) {
-                    const int height = int(std::min<long>(kTile, rows - row));
-                    for (int group = 0; group < groups; ++group)
-                        projection.multiply_tile(&quantized.values[row * engine.dim], &quantized.scales[row], height,
-                                                 first_group + group, tile + group * kGroup, kChunk);
-                    for (int r = 0; r < height; ++r)
-                        for (long past_end = projection.outputs - chunk * kChunk; past_end < groups * kGroup; ++past_end)
-                            tile[r * kChunk + past_end] = -std::numeric_limits<float>::infinity();
-                    look(tile, row, height, chunk, groups * kGroup, member);
-                }
+        engine.team.run(num_chunks(), [&](long chunk, int member) {
+            Buffer<float>& logits = chunk_logits[member];
+            const long first = chunk * kChunk, width = std::min<long>(kChunk, projection.padded_outputs() - first);
+            projection.multiply_groups(quantized, rows, first / kGroup, (first + width) / kGroup, logits.get(), kChunk);
+            for (long row = 0; row < rows; ++row) {
+                float* here = &logits[row * kChunk];
+                for (long beyond = projection.outputs - first; beyond < width; ++beyond)
+                    here[beyond] = -std::numeric_limits<float>::infinity();
+                look(here, row, chunk, int(width), member);
             }
         });
     }
 
+    long num_chunks() const { return (engine.projection.padded_outputs() + kChunk - 1) / kChunk; }
+
     void write_logits(long rows, float* logits) {
         const long vocab = engine.projection.outputs;
-        project(rows, [&](const float* tile, long row, int height, long chunk, int width, int) {
-            for (int r = 0; r < height; ++r)
-                std::memcpy(logits + (row + r) * vocab + chunk * kChunk, tile + r * kChunk,
-                            std::min<long>(width, vocab - chunk * kChunk) * sizeof(float));
+        project(rows, [&](const float* here, long row, long chunk, int width, int) {
+            const long real = std::min<long>(width, vocab - chunk * kChunk);
+            std::memcpy(logits + row * vocab + chunk * kChunk, here, real * sizeof(float));
         });
     }
 
     void write_best(long rows, int count, float* log_probs, int64_t* ids) {
-        const long chunks = (engine.projection.padded_outputs() + kChunk - 1) / kChunk;
+        const long chunks = num_chunks();
         if (long(sums.size()) < rows * chunks) sums.resize(rows * chunks);
         for (auto& list : best) list.reset(count);
-        project(rows, [&](const float* tile, long row, int height, long chunk, int width, int member) {
-            for (int r = 0; r < height; ++r)
-                sums[(row + r) * chunks + chunk] =
-                    look_at(tile + r * kChunk, width, chunk * kChunk, best[member * max_rows + row + r]);
+        project(rows, [&](const float* here, long row, long chunk, int width, int member) {
+            sums[row * chunks + chunk] = look_at(here, width, chunk * kChunk, best[member * max_rows + row]);
         });
         for_rows(rows, [&](long row, int) {
             Best& list = best[row];
@@ -293,6 +285,7 @@ struct Search {
     Buffer<float> states, normed, averages, wide, back;  // of the rows at work
     QuantizedRows quantized;
     std::vector<std::vector<float>> scratch;  // of each member
+    std::vector<Buffer<float>> chunk_logits;  // of each member
     std::vector<Best> best;                   // of each member and row
     std::vector<LogSum> sums;                 // of each row and chunk
 };
