@@ -75,6 +75,19 @@ def test_a_long_input_is_split_and_said_so(heedful, small_run) -> None:
     assert "line 1: the input was longer than the model reads at once" in result.stderr.decode()
 
 
+def test_starting_loads_neither_the_compiler_nor_what_only_training_needs(small_run) -> None:
+    script = (
+        "import sys; from heedful.cli import main\n"
+        f"sys.argv = ['heedful', 'translate', 'ten houses', '--model', {str(small_run.run)!r}]\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "heavy = {'torch._dynamo', 'torch._inductor', 'sympy', 'pyarrow', 'sacrebleu', 'transformers'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 def test_a_line_is_answered_while_the_input_is_still_open(small_run) -> None:
     with subprocess.Popen(
         [*COMMAND, "--model", str(small_run.run)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

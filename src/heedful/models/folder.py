@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-import torch
 from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import from_json
 from safetensors import SafetensorError
@@ -218,14 +217,13 @@ def _construct(folder: ModelFolder) -> Transformer:
 
 
 def _check_weights(path: Path, folder: ModelFolder) -> None:
-    """Compare names and shapes with those of the model that the config describes, built without memory."""
+    """Compare names and shapes with those of the model that the config describes."""
     if folder.model.tying == "three_way" and folder.source_vocab_size != folder.target_vocab_size:
         raise ModelFolderError(
             f"{path / CONFIG} must name one vocabulary size, because source and target share a matrix, "
             f"but has {folder.source_vocab_size:,} and {folder.target_vocab_size:,}."
         )
-    with torch.device("meta"):
-        expected = {name: tuple(parameter.shape) for name, parameter in _construct(folder).named_parameters()}
+    expected = {name: tuple(parameter.shape) for name, parameter in _construct(folder).named_parameters()}
     for name, shape in expected.items():
         if name not in folder.weights:
             raise ModelFolderError(f"{path / WEIGHTS} must hold the tensor `{name}`, but does not.")

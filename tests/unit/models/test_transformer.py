@@ -5,6 +5,8 @@ import torch
 
 from heedful.config.model import TransformerConfig
 from heedful.models import Transformer, build_model, count_parameters
+from heedful.models.build import construct_model
+from heedful.nn.initialization import initialize
 
 SMALL = {"dim": 16, "num_heads": 2, "hidden_dim": 24, "num_encoder_layers": 1, "num_decoder_layers": 2}
 
@@ -50,6 +52,23 @@ def test_same_seed_builds_the_same_model() -> None:
         for _ in range(2)
     )
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+def test_a_model_for_given_weights_draws_none() -> None:
+    before = torch.get_rng_state()
+    construct_model(TransformerConfig.model_validate(SMALL), source_vocab_size=9, target_vocab_size=9, pad_id=0)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("tying", ["three_way", "two_way", "none"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_initialisation_leaves_nothing_unset(tying: str, positions: str) -> None:
+    model = build(tying=tying, positions={"kind": positions}, norm="pre", output_bias=True)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(torch.nan)
+    initialize(model)
+    assert [name for name, parameter in model.named_parameters() if parameter.isnan().any()] == []
 
 
 def test_without_positions_the_encoder_sees_a_bag_of_tokens() -> None:
