@@ -34,8 +34,8 @@ Buffer<T> allocate(long count) {
 }
 
 constexpr int kGroup = 2 * kLanes;  // outputs computed together
-constexpr int kPartsPerMember = 4;  // of a job: enough that nobody waits long for the last one
-constexpr int kBlock = 512;         // inputs summed before the next row's turn: their weights fit the nearest cache
+constexpr int kBlock = 512;      // inputs summed before the next row's turn: their weights fit the nearest cache ...
+constexpr int kRowsAtOnce = 64;  // ... together with the sums of so many rows
 #if defined(__AVX512F__)
 constexpr int kTile = 8;  // rows computed together: 8 x 2 accumulators of 32 registers
 #else
@@ -142,7 +142,7 @@ class Linear {
 
     // y = x W^T + b for all rows; out has padded_outputs() columns.
     void multiply(const QuantizedRows& x, long rows, float* out, Team& team) const {
-        const long parts = std::min<long>(groups_, kPartsPerMember * team.size());
+        const long parts = std::min<long>(groups_, team.parts_of(rows));
         team.run(parts, [&](long part, int) {
             const Share mine(groups_, part, parts);
             multiply_groups(x, rows, mine.begin, mine.end, out + mine.begin * kGroup, padded_outputs());
@@ -151,11 +151,9 @@ class Linear {
 
     // The same for the outputs of some groups only; `out` is where the first of them begins, its rows `stride` apart.
     void multiply_groups(const QuantizedRows& x, long rows, long first, long last, float* out, long stride) const {
-        // So many rows that their activations stay in the second-level cache while all groups pass by.
-        const long chunk = std::max<long>(kTile, 98304 / inputs / kTile * kTile);
-        for (long row = 0; row < rows; row += chunk)
-            for (long group = first; group < last; ++group)
-                multiply_group(&x.values[row * inputs], &x.scales[row], std::min(chunk, rows - row), group,
+        for (long group = first; group < last; ++group)
+            for (long row = 0; row < rows; row += kRowsAtOnce)
+                multiply_group(&x.values[row * inputs], &x.scales[row], std::min<long>(kRowsAtOnce, rows - row), group,
                                out + row * stride + (group - first) * kGroup, stride);
     }
 
@@ -166,22 +164,17 @@ class Linear {
 
     // One group for many rows, a block of inputs at a time, so that the weights at work stay in the nearest cache.
     void multiply_group(const int16_t* x, const float* row_scales, long rows, long group, float* out, long stride) const {
-        thread_local Buffer<int32_t> sums;
-        thread_local Buffer<int16_t> widened = allocate<int16_t>(kBlock * kGroup);
-        thread_local long capacity = 0;
-        if (rows > capacity) {
-            capacity = rows;
-            sums = allocate<int32_t>(rows * kGroup);
-        }
+        alignas(64) int32_t sums[kRowsAtOnce * kGroup];
+        alignas(64) int16_t widened[kBlock * kGroup];
         for (int k = 0; k < inputs; k += kBlock) {
             const int size = std::min(kBlock, inputs - k);
             const int8_t* w = &packed_[(group * inputs + k) * kGroup];
             if (rows > kTile) {
                 // More than one tile will read these weights: widen them once.
                 for (int i = 0; i < size * kGroup; i += 2 * kLanes) *(Packed*)&widened[i] = widen(w + i);
-                multiply_block(x + k, rows, widened.get(), size, sums.get(), k == 0);
+                multiply_block(x + k, rows, widened, size, sums, k == 0);
             } else {
-                multiply_block(x + k, rows, w, size, sums.get(), k == 0);
+                multiply_block(x + k, rows, w, size, sums, k == 0);
             }
         }
         const float* scale = &scales_[group * kGroup];

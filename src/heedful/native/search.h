@@ -56,7 +56,7 @@ struct Search {
     template <typename Work>
     void for_rows(long rows, const Work& work) {
         Team& team = engine.team;
-        const long parts = rows < 2 * team.size() ? 1 : std::min<long>(rows, kPartsPerMember * team.size());
+        const long parts = rows < 2 * team.size() ? 1 : std::min(rows, team.parts_of(rows));
         team.run(parts, [&](long part, int member) {
             const Share mine(rows, part, parts);
             for (long row = mine.begin; row < mine.end; ++row) work(row, member);
@@ -109,25 +109,43 @@ struct Search {
         if (long(weights.size()) < padded) weights.resize(padded);
         for (int head = 0; head < engine.num_heads; ++head) {
             const int first = head * head_dim;
-            float peak = -std::numeric_limits<float>::infinity();
-            for (long t = 0; t < length; ++t) {
-                weights[t] = dot(query + first, key_of(t) + first, head_dim) * scale;
-                peak = std::max(peak, weights[t]);
+            for (long t = 0; t < length; t += 4) {
+                const float* keys[4];  // past the end the last one stands in; what comes of it is overwritten below
+                for (int n = 0; n < 4; ++n) keys[n] = key_of(std::min(t + n, length - 1)) + first;
+                four_dots(query + first, keys, head_dim, &weights[t]);
             }
             for (long t = length; t < padded; ++t) weights[t] = -std::numeric_limits<float>::infinity();
+            Floats peaks = load(&weights[0]);
+            for (long t = kLanes; t < padded; t += kLanes) peaks = larger(load(&weights[t]), peaks);
+            const float peak = largest(peaks);
             Floats total{};
             for (long t = 0; t < padded; t += kLanes) {
-                const Floats power = exponential(load(&weights[t]) - peak);
+                const Floats power = exponential((load(&weights[t]) - peak) * scale);
                 store(&weights[t], power);
                 total += power;
             }
-            const float mass = sum(total);
-            for (int i = first; i < first + head_dim; i += kLanes) {
-                Floats average{};
-                for (long t = 0; t < length; ++t) average += load(value_of(t) + i) * weights[t];
-                store(out + i, average / mass);
-            }
+            const float mass = 1.0f / sum(total);
+            for (int i = first; i < first + head_dim; i += kSpan)
+                average(weights.data(), length, value_of, mass, i, std::min(kSpan, first + head_dim - i), out);
         }
+    }
+
+    static constexpr int kSpan = 4 * kLanes;  // features averaged together, so that their sums do not wait for each other
+
+    template <typename ValueOf>
+    static void average(const float* weights, long length, const ValueOf& value_of, float mass, int first, int size, float* out) {
+        Floats totals[4] = {};
+        if (size == kSpan) {
+            for (long t = 0; t < length; ++t) {
+                const float* value = value_of(t) + first;
+#pragma GCC unroll 4
+                for (int n = 0; n < 4; ++n) totals[n] += load(value + n * kLanes) * weights[t];
+            }
+        } else {
+            for (long t = 0; t < length; ++t)
+                for (int n = 0; n * kLanes < size; ++n) totals[n] += load(value_of(t) + first + n * kLanes) * weights[t];
+        }
+        for (int n = 0; n * kLanes < size; ++n) store(out + first + n * kLanes, totals[n] * mass);
     }
 
     void embed(const Linear& table, int64_t token, const float* position, float* to) const {

@@ -35,6 +35,10 @@ class Team {
 
     int size() const { return size_; }
 
+    // Into how many tasks to cut a job of `rows` rows: the more there is to do, the more parts, so that nobody waits long
+    // for the last one.
+    long parts_of(long rows) const { return size_ * (rows < 8 ? 3 : 8); }
+
     // Call work(task, member) once for each task below `tasks`, on whichever member is free, and return when all are done.
     void run(long tasks, const Work& work) {
         if (size_ == 1 || tasks == 1) {

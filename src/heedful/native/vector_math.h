@@ -66,15 +66,16 @@ inline Floats exponential(Floats x) {
 }
 
 // Lengths are multiples of kLanes here and below: the engine pads its buffers so.
-inline float dot(const float* a, const float* b, int length) {
-    Floats total{}, other{};
-    int i = 0;
-    for (; i + 2 * kLanes <= length; i += 2 * kLanes) {
-        total += load(a + i) * load(b + i);
-        other += load(a + i + kLanes) * load(b + i + kLanes);
+
+// Dot products of one vector with four others. Four at a time: the additions of one do not wait for each other.
+inline void four_dots(const float* a, const float* const others[4], int length, float* out) {
+    Floats totals[4] = {};
+    for (int i = 0; i < length; i += kLanes) {
+        const Floats shared = load(a + i);
+#pragma GCC unroll 4
+        for (int n = 0; n < 4; ++n) totals[n] += shared * load(others[n] + i);
     }
-    for (; i < length; i += kLanes) total += load(a + i) * load(b + i);
-    return sum(total + other);
+    for (int n = 0; n < 4; ++n) out[n] = sum(totals[n]);
 }
 
 inline void add(float* to, const float* from, int length) {
