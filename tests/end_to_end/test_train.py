@@ -1,6 +1,7 @@
 """`heedful train` as a process: the run folder, interruption, going on."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ SHORT = [
     "training.max_steps=40",
     "training.checkpoint.every_steps=20",
     "validation.every_steps=20",
-    "training.log_every=5",
+    "training.log_every=1",
 ]
 
 
@@ -59,10 +60,11 @@ def test_interrupted_and_resumed_equals_uninterrupted(heedful, corpus_folder: Pa
     whole = heedful("train", "small.toml", "name=whole", *SHORT, cwd=corpus_folder, HEEDFUL_CACHE=cache)
     assert whole.returncode == 0, whole.stderr.decode()
     command = [sys.executable, "-m", "heedful", "train", "small.toml", "name=parts", *SHORT]
-    with subprocess.Popen(command, cwd=corpus_folder, stderr=subprocess.PIPE, text=True) as process:
+    environment = {**os.environ, "HEEDFUL_CACHE": cache}
+    with subprocess.Popen(command, cwd=corpus_folder, env=environment, stderr=subprocess.PIPE, text=True) as process:
         journal = corpus_folder / "runs" / "parts" / "metrics.jsonl"
-        while not journal.exists() and process.poll() is None:
-            time.sleep(0.02)
+        while not journal.exists() and process.poll() is None:  # its first line is the sign that steps are being made
+            time.sleep(0.005)
         process.send_signal(number)
         assert process.stderr is not None
         message = process.stderr.read()

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -132,7 +131,6 @@ def test_a_signal_ends_it_quietly(small_run, number: int, code: int) -> None:
         process.stdin.write(b"ten houses\n")
         process.stdin.flush()
         process.stdout.readline()
-        time.sleep(0.1)
         os.kill(process.pid, number)
         assert process.wait(timeout=30) == code
         assert b"Traceback" not in process.stderr.read()

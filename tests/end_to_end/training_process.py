@@ -1,8 +1,9 @@
 """Trains a small Transformer in processes that can be killed. Started as a script by `test_kill_and_resume.py`.
 
-Says "ready", then reads lines "FOLDER SECONDS SIGNAL". For each it forks a process that trains in FOLDER, resuming if
-it can, sends it SIGNAL after SECONDS (0 as SIGNAL sends none), and answers with the exit code on one line. Forking lets
-torch be imported once for all of them; the processes and the signals are real.
+Says "ready", then reads lines "FOLDER SIGNAL WHEN". For each it forks a process that trains in FOLDER, resuming if it
+can, and answers with the exit code on one line. WHEN says when the process gets SIGNAL: "after 0.3" seconds, wherever
+it is then; "at 12", when that step is told; or "never". Forking lets torch be imported once for all of them; the
+processes and the signals are real.
 """
 
 import os
@@ -20,6 +21,7 @@ from heedful.config.model import TransformerConfig
 from heedful.config.training import NoRegularizer, TrainingConfig, ValidationConfig
 from heedful.errors import HeedfulError
 from heedful.models.build import build_model
+from heedful.training.journal import Listener, Record
 from heedful.training.loop import Run, TrainingTask, Validation, start_state, train
 from heedful.training.run_lock import RunLock
 from heedful.training.sequence_loss import sequence_loss
@@ -68,7 +70,7 @@ def pairs_from(position: int) -> Iterator[Pairs]:
         position += 1
 
 
-def train_in(folder: Path) -> None:
+def train_in(folder: Path, listeners: Sequence[Listener]) -> None:
     config = TrainingConfig.model_validate(
         {
             "max_steps": 40,
@@ -97,12 +99,20 @@ def train_in(folder: Path) -> None:
     task = TrainingTask(pairs_from, loss, validate)
     validation = ValidationConfig(every_steps=8, metric="loss")
     with RunLock(folder):
-        train(start_state(model, config), task, Run(folder, config, validation, seed=5, dim=32))
+        train(start_state(model, config), task, Run(folder, config, validation, seed=5, dim=32, listeners=listeners))
 
 
-def run_child(folder: Path) -> int:
+def signal_at(step: int, number: int) -> Listener:
+    def listen(record: Record) -> None:
+        if record["step"] == step and record["kind"] == "train":
+            os.kill(os.getpid(), number)
+
+    return listen
+
+
+def run_child(folder: Path, listeners: Sequence[Listener]) -> int:
     try:
-        train_in(folder)
+        train_in(folder, listeners)
     except HeedfulError as error:
         print(error, file=sys.stderr, flush=True)
         return error.exit_code
@@ -113,12 +123,12 @@ def main() -> None:
     torch.set_num_threads(1)
     print("ready", flush=True)
     for line in sys.stdin:
-        folder, seconds, number = line.split()
+        folder, number, when, *amount = line.split()
         child = os.fork()
         if child == 0:
-            os._exit(run_child(Path(folder)))
-        if int(number):
-            time.sleep(float(seconds))
+            os._exit(run_child(Path(folder), [signal_at(int(amount[0]), int(number))] if when == "at" else []))
+        if when == "after":
+            time.sleep(float(amount[0]))
             os.kill(child, int(number))
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 

@@ -37,7 +37,8 @@ def test_a_line_is_handed_on_while_the_next_one_has_not_come() -> None:
 
 def test_a_huge_line_closes_its_group() -> None:
     groups = list(group_lines(["x" * 600_000, "y", "z"]))
-    assert groups == [["x" * 600_000], ["y", "z"]]
+    assert groups[0] == ["x" * 600_000]
+    assert [line for group in groups[1:] for line in group] == ["y", "z"]
 
 
 def test_the_failure_of_the_input_comes_after_the_lines_before_it() -> None:
