@@ -61,6 +61,9 @@ def _open_stdin() -> BinaryIO:
     return os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
 
 
+_OTHER_LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
+
+
 def _as_json(translation: "Translation") -> str:
     """Write one translation as one line; floats that are no numbers have no JSON and become null."""
     fields = {
@@ -79,7 +82,8 @@ def _as_json(translation: "Translation") -> str:
         ],
         "warnings": translation.warnings,
     }
-    return json.dumps(fields)
+    # Readable text, and one line also for those who break lines at more than "\n".
+    return json.dumps(fields, ensure_ascii=False).translate(_OTHER_LINE_BREAKS)
 
 
 def _number(value: float) -> float | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from heedful import __version__
+from heedful.native.library import find_compiler
 
 _PACKAGES = (
     "torch", "numpy", "tokenizers", "safetensors", "pyarrow", "pydantic", "sacrebleu", "ctranslate2", "transformers",
@@ -25,6 +26,7 @@ def describe_environment() -> dict[str, str]:
         **{package: _version(package) for package in _PACKAGES},
         "cpu": f"{_cpu_name()}, {_num_cores()} cores, {torch.get_num_threads()} threads",
         "cpu features": torch.backends.cpu.get_cpu_capability(),
+        "int8 engine": _int8_engine(),
         "gpus": ", ".join(gpus) or "none",
         "cuda": torch.version.cuda or "none",
         "HEEDFUL_DATA": os.environ.get("HEEDFUL_DATA", "not set"),
@@ -38,6 +40,11 @@ def _version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+def _int8_engine() -> str:
+    compiler = find_compiler()
+    return f"compiled by {compiler}" if compiler else "none, as there is no C++ compiler: models run in fp32"
 
 
 def _num_cores() -> int:
