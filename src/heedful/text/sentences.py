@@ -21,9 +21,7 @@ def split_sentences(text: str, fits: Fits | None = None) -> list[str]:
     does not fit is cut at its spaces, and a word that does not fit, anywhere.
     """
     sentences = list(_sentences(text))
-    if fits is None:
-        return sentences
-    return [text] if text and fits(text) else list(_gather(sentences, fits, [_WORD.findall, list]))
+    return sentences if fits is None else list(_gather(sentences, fits, [_WORD.findall, list]))
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -37,9 +35,9 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _gather(units: Sequence[str], fits: Fits, finer: list[Callable[[str], list[str]]]) -> Iterator[str]:
     """Join neighbouring units while they fit; cut a unit that does not fit by itself by the next finer rule."""
-    start = 0
+    start, count = 0, 1
     while start < len(units):
-        count = _longest_run(units, start, fits)
+        count = _longest_run(units, start, fits, likely=max(count, 1))
         if count:
             yield "".join(units[start : start + count])
         elif finer:
@@ -49,17 +47,20 @@ def _gather(units: Sequence[str], fits: Fits, finer: list[Callable[[str], list[s
         start += max(count, 1)
 
 
-def _longest_run(units: Sequence[str], start: int, fits: Fits) -> int:
-    """Return how many units from `start` on fit together: doubling, then halving, so that few questions are asked."""
-    most = len(units) - start
-    too_many = 1
-    while too_many <= most and fits("".join(units[start : start + too_many])):
-        too_many *= 2
-    enough, too_many = too_many // 2, min(too_many, most + 1)
+def _longest_run(units: Sequence[str], start: int, fits: Fits, *, likely: int) -> int:
+    """Return how many units from `start` on fit together.
+
+    Asks about the `likely` number first, then further and further from it, then between what fits and what does not:
+    two questions where one part is like the one before, as in a megabyte without a space.
+    """
+    enough, too_many = 0, len(units) - start + 1
+    count, stride = min(likely, too_many - 1), 1
     while too_many - enough > 1:
-        middle = (enough + too_many) // 2
-        if fits("".join(units[start : start + middle])):
-            enough = middle
+        if fits("".join(units[start : start + count])):
+            enough, count = count, count + stride
         else:
-            too_many = middle
+            too_many, count = count, count - stride
+        stride *= 2
+        if not enough < count < too_many:
+            count = (enough + too_many) // 2
     return enough

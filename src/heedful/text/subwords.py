@@ -128,10 +128,21 @@ class Subwords:
         for text, encoding in zip(marked, encodings, strict=True):
             found = encoding.ids
             if self.byte_ids and 0 in found:
-                results.append([piece_id for piece_id, _, _ in self.trace(text)])
+                results.append(self._encode_with_bytes(text))
             else:
                 results.append([ids[index] for index in found])
         return results
+
+    def _encode_with_bytes(self, marked: str) -> list[int]:
+        """Cut one text that has characters no piece has: they become bytes."""
+        encoding = self._segmenter.encode(marked, add_special_tokens=False)
+        found: list[int] = []
+        for index, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+            if index:
+                found.append(self._ids[index])
+            else:
+                found.extend([self.byte_ids[byte] for byte in unmark(marked[start:end])])
+        return found
 
     def trace(self, marked: str) -> list[tuple[int, int, int]]:
         """Cut one text; return for each piece its id, and start and end in the marked text."""
@@ -172,9 +183,9 @@ class Subwords:
         return text.removeprefix(" ") if first_is_piece else text
 
 
-def unmark(character: str) -> bytes:
-    """Return the UTF-8 bytes of one character of marked text as it was typed."""
-    return SPACE_MARK.encode() if character == _TYPED_MARK else character.encode()
+def unmark(marked: str) -> bytes:
+    """Return the UTF-8 bytes of characters of marked text as they were typed."""
+    return marked.replace(_TYPED_MARK, SPACE_MARK).encode()
 
 
 def _segmentation_model(pieces: list[str], segmentation: Merges | Scores) -> models.Model:
