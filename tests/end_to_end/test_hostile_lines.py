@@ -98,7 +98,9 @@ def test_hostile_files_through_the_real_process(heedful, small_run, tmp_path: Pa
 
 def test_a_megabyte_in_one_line_is_one_line(translator: Translator) -> None:
     quick = short(translator)
-    [long, after] = quick.translate_lines_detailed(["^" * 1_000_000, "ten houses"])
+    text = "ten houses " * 80_000 + "^" * 120_000
+    assert len(text) == 1_000_000
+    [long, after] = quick.translate_lines_detailed([text, "ten houses"])
     assert len(long.text.splitlines()) == 1
     assert "was translated in" in long.warnings[0]
     assert after.text == quick.translate("ten houses")
