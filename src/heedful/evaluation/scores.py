@@ -1,24 +1,28 @@
 """How good translations are: BLEU, chrF and TER, with signatures, intervals and tests of difference.
 
 The numbers are sacreBLEU's (Post, 2018), so that they compare with anybody's: this file only gives them a type, refuses
-what cannot be scored, and always says which BLEU it is. Intervals and p-values come from its bootstrap (Koehn, 2004),
-which has a fixed seed. Nothing is known here of models, tokenizers or files.
+what cannot be scored, and always says which BLEU it is. Intervals and p-values are those of its bootstrap (Koehn,
+2004), drawn as it draws them. It prints an interval as mean ± half its width, which may leave the scale (a BLEU above
+100); here the ends are the percentiles themselves. Nothing is known here of models, tokenizers or files.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
-from sacrebleu.significance import PairedTest
 
 from heedful.errors import UserError, count_of
 
 Metric = Literal["bleu", "chrf", "ter"]
 ALL_METRICS: tuple[Metric, ...] = ("bleu", "chrf", "ter")
 NUM_RESAMPLES = 1000
+_SEED = 12345
+"""sacreBLEU's own: with the same draws, our intervals and p-values are the ones it prints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +36,10 @@ class Score:
     """Score of the corpus, from 0 to 100; for TER, which may exceed 100, lower is better."""
 
     low: float
-    """Lower end of the 95 % bootstrap interval."""
+    """Lower end of the 95 % bootstrap interval: 2.5 % of the resampled corpora score less."""
 
     high: float
-    """Upper end of the 95 % bootstrap interval."""
+    """Upper end of the 95 % bootstrap interval: 2.5 % of the resampled corpora score more."""
 
     signature: str
     """Everything that decides the number, in sacreBLEU's notation."""
@@ -83,8 +87,8 @@ def score_corpus(
     `lowercase` ignores case in BLEU and chrF; TER always does.
     """
     _check_lengths(references, hypotheses=hypotheses)
-    scores = _bootstrap([hypotheses], references, metrics, tokenize, lowercase, num_resamples)
-    return [score for [(score, _)] in scores]
+    draws = _draws(num_resamples, len(references))
+    return [_bootstrap(_metric(name, tokenize, lowercase), hypotheses, references, draws)[0] for name in metrics]
 
 
 def compare_systems(
@@ -99,39 +103,54 @@ def compare_systems(
 ) -> list[Comparison]:
     """Score two systems on the same sentences by each of the metrics, and say how probable chance is as the reason."""
     _check_lengths(references, baseline=baseline, system=system)
-    scores = _bootstrap([baseline, system], references, metrics, tokenize, lowercase, num_resamples)
-    return [Comparison(first, second, p_value) for [(first, _), (second, p_value)] in scores]
+    draws = _draws(num_resamples, len(references))
+    comparisons = []
+    for name in metrics:
+        metric = _metric(name, tokenize, lowercase)
+        first, first_samples = _bootstrap(metric, baseline, references, draws)
+        second, second_samples = _bootstrap(metric, system, references, draws)
+        p_value = _p_value(np.abs(second_samples - first_samples), abs(second.value - first.value))
+        comparisons.append(Comparison(first, second, p_value))
+    return comparisons
+
+
+def _draws(num_resamples: int, num_lines: int) -> npt.NDArray[np.int64]:
+    """Draw the lines of every resampled corpus, with replacement; one corpus a row."""
+    if num_resamples < 1:
+        raise UserError(f"`num_resamples` must be at least 1, but is {num_resamples}.")
+    return np.random.default_rng(_SEED).choice(num_lines, size=(num_resamples, num_lines), replace=True)
 
 
 def _bootstrap(
-    systems: Sequence[Sequence[str]],
-    references: Sequence[str],
-    metrics: Sequence[Metric],
-    tokenize: str,
-    lowercase: bool,
-    num_resamples: int,
-) -> list[list[tuple[Score, float]]]:
-    """Run sacreBLEU's bootstrap: for each metric, the score and p-value of each system; the first is the baseline."""
-    if num_resamples < 1:
-        raise UserError(f"`num_resamples` must be at least 1, but is {num_resamples}.")
-    test = PairedTest(
-        [(f"system {number}", list(system)) for number, system in enumerate(systems)],
-        {name: _metric(name, tokenize, lowercase) for name in metrics},
-        references=[list(references)],
-        test_type="bs",
-        n_samples=num_resamples,
+    metric: Any, hypotheses: Sequence[str], references: Sequence[str], draws: npt.NDArray[np.int64]
+) -> tuple[Score, npt.NDArray[np.float64]]:
+    """Return the score of a corpus with its interval, and the scores of the resampled corpora.
+
+    A metric is a function of sums over lines (of matching n-grams, say), so the lines are compared only once. The names
+    with an underscore are sacreBLEU's; a test holds the results to what its command prints.
+    """
+    statistics = metric._extract_corpus_statistics(hypotheses, [references])
+    whole = metric._aggregate_and_compute(statistics)
+    lines = np.array(statistics, dtype=np.float32)
+    samples = np.array([metric._compute_score_from_stats(lines[draw].sum(0)).score for draw in draws])
+    ordered, outside = np.sort(samples), len(samples) // 40
+    signature = metric.get_signature()
+    signature.update("seed", str(_SEED))
+    signature.update("bs", len(draws))
+    score = Score(
+        name=str(whole.name),
+        value=float(whole.score),
+        low=float(ordered[outside]),
+        high=float(ordered[-1 - outside]),
+        signature=str(signature),
     )
-    signatures, columns = test()
-    return [
-        [_typed(name, result, str(signature)) for result in columns[name]] for name, signature in signatures.items()
-    ]
+    return score, samples
 
 
-def _typed(name: str, result: Any, signature: str) -> tuple[Score, float]:
-    """Give sacreBLEU's result a type; it has no p-value for the baseline itself."""
-    mean, half = float(result.mean), float(result.ci)
-    score = Score(name=name, value=float(result.score), low=mean - half, high=mean + half, signature=signature)
-    return score, 1.0 if result.p_value is None else float(result.p_value)
+def _p_value(differences: npt.NDArray[np.float64], difference: float) -> float:
+    """Return how probable so large a difference would be if there were none: that of differences around their mean."""
+    num_larger = int((differences - differences.mean() > difference).sum())
+    return (num_larger + 1) / (len(differences) + 1)
 
 
 def _metric(name: Metric, tokenize: str, lowercase: bool) -> Any:

@@ -52,6 +52,13 @@ def test_the_interval_is_the_same_every_time_and_contains_the_mean():
     assert all(score.low < score.high for score in once)
 
 
+def test_an_interval_never_leaves_the_scale():
+    hypotheses = [*REFERENCES * 5, WORSE[0]]
+    for score in score_corpus(hypotheses, [*REFERENCES * 5, REFERENCES[0]], num_resamples=200):
+        assert 0.0 <= score.low <= score.value <= score.high <= 100.0 + 1e-9
+        assert score.low < score.high
+
+
 def test_a_system_does_not_differ_from_itself_but_from_a_worse_one():
     many, worse = REFERENCES * 20, WORSE * 20
     for comparison in compare_systems(worse, worse, many, num_resamples=100):
