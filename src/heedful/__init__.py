@@ -16,12 +16,12 @@ __all__ = ["__version__", "load"]
 
 
 def load(
-    path: "str | Path | None" = None, *, device: str | None = None, quantize: "Quantization" = "auto"
+    path: "str | Path | None" = None, *, device: str | None = None, quantize: "Quantization | None" = "auto"
 ) -> "Translator":
     """Load a model folder, or the model of a run folder; None stands for the model that ships with the package.
 
-    `device` is "cpu", "cuda" or "cuda:1"; None takes a GPU when there is one. `quantize` is "int8" (CPU only), "none",
-    or "auto": int8 on a CPU that is fast with it.
+    `device` is "cpu", "cuda" or "cuda:1"; None takes a GPU when there is one. `quantize` is "int8" (CPU only), "none"
+    or None, or "auto": int8 on a CPU that is fast with it.
     """
     from heedful.tasks.loading import load_translator
 

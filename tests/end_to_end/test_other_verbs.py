@@ -42,6 +42,16 @@ def test_check_counts_and_estimates(heedful, small_run) -> None:
     assert text.endswith("Nothing stands in the way.\n")
 
 
+def test_check_measures_the_speed_of_this_machine(heedful, small_run) -> None:
+    told = json.loads(
+        heedful("check", "small.toml", "--tokens-per-second", "1000", "--json", cwd=small_run.root).stdout
+    )
+    measured = json.loads(heedful("check", "small.toml", "--json", cwd=small_run.root).stdout)
+    assert told["estimate"]["seconds"] == pytest.approx(told["estimate"]["num_run_tokens"] / 1000)
+    assert measured["estimate"]["seconds"] > 0
+    assert measured["estimate"]["seconds"] != told["estimate"]["seconds"]
+
+
 def test_info_can_be_pasted(heedful) -> None:
     text = heedful("info").stdout.decode()
     assert [line.split()[0] for line in text.split("\n")[:3]] == ["heedful", "python", "platform"]

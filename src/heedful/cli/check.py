@@ -1,7 +1,7 @@
 """`heedful check`: look at data and settings before a long run, as a doctor would."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +10,7 @@ from heedful.cli import options
 from heedful.cli.console import write_line
 
 if TYPE_CHECKING:
+    from heedful.config.run import RunConfig
     from heedful.data.doctor import CorpusReport, Examination
     from heedful.data.run_estimate import RunEstimate
 
@@ -19,8 +20,9 @@ def check(
     overrides: options.Overrides = None,
     tokens_per_second: Annotated[
         float | None,
-        typer.Option(metavar="N", min=1, help="Target tokens a second, as a run prints them, to estimate the time."),
+        typer.Option(metavar="N", min=1, help="Target tokens a second, as a run prints them; measured if not given."),
     ] = None,
+    device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
     """Look at the corpora and settings of CONFIG before training.
@@ -34,10 +36,30 @@ def check(
     from heedful.data.doctor import examine
 
     examination = examine(run, tokens_per_second=tokens_per_second)
+    if tokens_per_second is None:
+        examination = _with_measured_time(examination, run, device)
     for line in [json.dumps(asdict(examination))] if as_json else _as_text(examination):
         write_line(line)
     if examination.has_errors:
         raise typer.Exit(2)
+
+
+def _with_measured_time(examination: "Examination", run: "RunConfig", device: str | None) -> "Examination":
+    """Add how long the run would take here, from a few real steps."""
+    cost, sizes = examination.estimate, (examination.source_vocab_size, examination.target_vocab_size)
+    if cost is None or sizes[0] is None or sizes[1] is None or examination.has_errors:
+        return examination
+    from heedful.tasks.training_speed import measure_training_speed
+
+    speed = measure_training_speed(
+        run,
+        cost.largest_batch,
+        source_vocab_size=sizes[0],
+        target_vocab_size=sizes[1],
+        device=device,
+    )
+    # The trial had no padding; a real batch spends its share of the time on it.
+    return replace(examination, estimate=replace(cost, seconds=cost.num_run_tokens / (speed * cost.real_share)))
 
 
 def _as_text(examination: "Examination") -> list[str]:

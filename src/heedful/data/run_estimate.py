@@ -43,6 +43,9 @@ class RunEstimate:
     memory_bytes: int
     """Memory of a step on the largest batch."""
 
+    num_run_tokens: float
+    """Target tokens of the whole run, padding not counted."""
+
     seconds: float | None
     """Time of the run at the given speed, None when no speed was given."""
 
@@ -85,6 +88,7 @@ def estimate_run(
         num_epochs=num_batches_needed / len(plan),
         largest_batch=(int(rows[largest]), *plan.shapes[largest].tolist()),
         memory_bytes=costs[largest] + logits + state,
+        num_run_tokens=tokens_of_run,
         seconds=None if tokens_per_second is None else tokens_of_run / tokens_per_second,
     )
 

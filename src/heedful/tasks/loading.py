@@ -22,8 +22,11 @@ from heedful.text.tokenizer import Tokenizer
 Quantization = Literal["auto", "int8", "none"]
 
 
-def load_translator(path: str | Path | None = None, *, device: str | None = None, quantize: str = "auto") -> Translator:
+def load_translator(
+    path: str | Path | None = None, *, device: str | None = None, quantize: str | None = "auto"
+) -> Translator:
     """Load the model folder at `path` (or in the run folder at `path`) for translation."""
+    quantize = "none" if quantize is None else quantize
     if quantize not in ("auto", "int8", "none"):
         raise UserError(f'`quantize` must be "auto", "int8" or "none", but is "{quantize}".')
     chosen = choose_device("cpu" if quantize == "int8" and device is None else device)
