@@ -6,7 +6,6 @@ by row while the engine runs, so that a sentence's result does not depend on its
 """
 
 import ctypes
-import os
 from ctypes import POINTER, c_float, c_int8, c_int32, c_int64, c_void_p
 from typing import Self
 
@@ -76,6 +75,7 @@ class Int8Transformer:
         self.library.heedful_new_engine.restype = c_void_p
         self.library.heedful_start.restype = c_void_p
         self.dim = model.dim
+        self.source_vocab_size = model.source_embedding.weight.size(0)
         self.vocab_size = model.output_projection.weight.size(0)
         self.source_positions, self.target_positions = model.source_positions, model.target_positions
         _check_shapes(model, self.library.heedful_lanes())
@@ -107,6 +107,7 @@ class Int8Transformer:
         tokens = source_ids[source_mask].contiguous()  # end to end: padding is left out here, not masked later
         lengths = source_mask.sum(dim=1)
         assert int(lengths.min()) > 0, "every sentence has at least its end symbol"
+        assert 0 <= int(tokens.min()) <= int(tokens.max()) < self.source_vocab_size, "the engine does not check ids"
         source = _position_table(self.source_positions, int(lengths.max()), self.dim)
         handle = self.library.heedful_start(
             c_void_p(self.handle),
@@ -222,7 +223,7 @@ def _describe(model: Transformer, alive: list[Tensor], threads: int | None) -> _
         num_decoder_layers=len(model.decoder.layers),
         pre_norm=isinstance(first.self_attention_residual, PreNormResidual),
         activation=list(ACTIVATIONS.values()).index(first.feed_forward.activation),
-        threads=threads or int(os.environ.get("OMP_NUM_THREADS") or torch.get_num_threads()),
+        threads=threads or torch.get_num_threads(),
         norm_epsilon=norms[0].eps,
         embedding_scale=model.source_embedding.scale,
         linears=(_LinearWeights * len(linears))(*linears),

@@ -18,7 +18,8 @@ from pathlib import Path
 from heedful.errors import HeedfulError
 
 SOURCES = Path(__file__).parent
-FLAGS = ("-O3", "-march=native", "-std=c++20", "-shared", "-fPIC", "-pthread")
+_THIS_PROCESSOR = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
+FLAGS = ("-O3", _THIS_PROCESSOR, "-std=c++20", "-shared", "-fPIC", "-pthread")
 
 
 class NativeUnavailableError(HeedfulError):
@@ -72,7 +73,7 @@ def _fingerprint(compiler: str) -> str:
 
 
 def _processor() -> str:
-    """Describe what `-march=native` depends on: the instructions this processor has."""
+    """Describe what the compiled code depends on: the instructions this processor has."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -36,7 +36,7 @@ Buffer<T> allocate(long count) {
 constexpr int kGroup = 2 * kLanes;  // outputs computed together
 constexpr int kBlock = 512;      // inputs summed before the next row's turn: their weights fit the nearest cache ...
 constexpr int kRowsAtOnce = 64;  // ... together with the sums of so many rows
-#if defined(__AVX512F__)
+#if defined(__AVX512BW__)
 constexpr int kTile = 8;  // rows computed together: 8 x 2 accumulators of 32 registers
 #else
 constexpr int kTile = 4;  // of 16 registers; with more rows GCC spills

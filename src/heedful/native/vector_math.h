@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-#if defined(__AVX512F__)
+#if defined(__AVX512BW__)
 constexpr int kLanes = 16;
 #else
 constexpr int kLanes = 8;
