@@ -37,15 +37,15 @@ num_decoder_layers = 1
 dropout = 0.0
 
 [training]
-max_steps = 120
+max_steps = 240
 batch_tokens = 2048
 schedule = { kind = "cosine", peak = 6e-3, warmup_steps = 30 }
-checkpoint = { every_steps = 60, keep_last = 2 }
+checkpoint = { every_steps = 120, keep_last = 2 }
 average = { count = 1 }
 log_every = 20
 
 [validation]
-every_steps = 60
+every_steps = 120
 max_sentences = 20
 """
 

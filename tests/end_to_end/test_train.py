@@ -36,14 +36,14 @@ def test_a_run_folder_holds_everything_a_run_is(small_run) -> None:
     assert (run / "model" / "tokenizer.json").read_bytes() == (run / "tokenizer.json").read_bytes()
     losses = [record["loss"] for record in records(run) if record["kind"] == "train"]
     assert losses[-1] < losses[0] / 2
-    assert [record["step"] for record in records(run) if record["kind"] == "validation"] == [60, 120]
+    assert [record["step"] for record in records(run) if record["kind"] == "validation"] == [120, 240]
     sample = json.loads((run / "samples.jsonl").read_text().split("\n")[0])
     assert {"step", "source", "translation", "reference"} <= sample.keys()
 
 
 def test_the_log_is_plain_lines_when_stderr_is_no_terminal(small_run) -> None:
     assert "3,000 training pairs of 3,000." in small_run.stderr
-    assert "step 120/120" in small_run.stderr
+    assert "step 240/240" in small_run.stderr
     assert "\x1b" not in small_run.stderr
 
 

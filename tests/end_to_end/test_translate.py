@@ -31,8 +31,7 @@ def test_the_model_has_learned_something(heedful, small_run) -> None:
     result = heedful("translate", "--model", small_run.run, stdin=(small_run.root / "test.en").read_bytes())
     ours, right = lines_of(result.stdout), lines_of((small_run.root / "test.de").read_bytes())
     assert len(ours) == len(right)
-    # Far from perfect after seconds of training, but first words (am, numbers) are not luck.
-    assert sum(a.split(" ")[0] == b.split(" ")[0] for a, b in zip(ours, right, strict=True)) > len(right) / 3
+    assert sum(a == b for a, b in zip(ours, right, strict=True)) > len(right) / 3  # seconds of training are enough
 
 
 def test_text_in_the_command_gives_one_line_each_without_reading_stdin(heedful, small_run) -> None:

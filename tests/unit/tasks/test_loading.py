@@ -1,13 +1,19 @@
-"""Which folder and which device are meant."""
+"""Which folder, which device and which engine are meant."""
 
 from pathlib import Path
 
 import pytest
 import torch
 
+from heedful.config.data import TokenizerConfig
+from heedful.config.model import TransformerConfig
 from heedful.errors import UserError
+from heedful.models import ModelFolder, SpecialIds, Transformer, build_model, save_model_folder, weights_of
+from heedful.native.library import NativeUnavailableError
 from heedful.tasks.device import choose_device
 from heedful.tasks.folders import find_model_folder, refuse_existing
+from heedful.tasks.loading import load_translator
+from heedful.text.learning import learn_tokenizer
 
 
 def test_a_run_folder_stands_for_its_model(tmp_path: Path) -> None:
@@ -41,3 +47,40 @@ def test_a_device_of_another_kind_is_refused(name: str) -> None:
 def test_a_gpu_that_is_not_there_is_refused() -> None:
     with pytest.raises(UserError, match=r'^The device "cuda:99" must be there, but PyTorch sees \d+ GPUs\.'):
         choose_device("cuda:99")
+
+
+@pytest.fixture
+def narrow_model(tmp_path: Path) -> Path:
+    """A model whose width is no multiple of any processor's registers."""
+    tokenizer = learn_tokenizer(TokenizerConfig(vocab_size=300), ["a b"], ["b a"])
+    size = tokenizer.source_vocab_size
+    config = TransformerConfig(dim=10, num_heads=2, hidden_dim=16, num_encoder_layers=1, num_decoder_layers=1)
+    model = build_model(config, source_vocab_size=size, target_vocab_size=size, pad_id=tokenizer.pad_id)
+    folder = ModelFolder(
+        model=config,
+        weights=weights_of(model),
+        tokenizer_json=tokenizer.to_json(),
+        special_ids=SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id),
+        source_vocab_size=size,
+        target_vocab_size=size,
+        source_language="en",
+        target_language="de",
+    )
+    save_model_folder(tmp_path / "narrow", folder)
+    return tmp_path / "narrow"
+
+
+def test_a_model_the_int8_engine_cannot_hold_runs_in_fp32_unless_int8_was_asked_for(narrow_model: Path) -> None:
+    translator = load_translator(narrow_model, device="cpu", quantize="auto")
+    assert isinstance(translator.model, Transformer)
+    assert isinstance(translator.translate("a b"), str)
+    with pytest.raises(NativeUnavailableError, match=r"^The int8 engine needs "):
+        load_translator(narrow_model, device="cpu", quantize="int8")
+
+
+def test_int8_is_for_the_cpu(narrow_model: Path) -> None:
+    with pytest.raises(UserError, match=r'^`quantize` must be "auto", "int8" or "none", but is "int4"\.$'):
+        load_translator(narrow_model, quantize="int4")
+    if torch.cuda.is_available():
+        with pytest.raises(UserError, match=r'^`quantize` must be "none" or "auto" on cuda: int8 runs on the CPU\.$'):
+            load_translator(narrow_model, device="cuda", quantize="int8")
