@@ -20,6 +20,7 @@ from heedful.models.folder import ModelFolder, SpecialIds, load_model_folder, mo
 from heedful.models.transformer import Transformer
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
+from heedful.tasks.folders import find_model_folder
 from heedful.tasks.run_folder import MODEL, check_run_folder, run_folder_of, write_run_folder
 from heedful.tasks.training_data import TrainingData, prepare_data
 from heedful.tasks.validation import Validator
@@ -52,10 +53,10 @@ def train_translation(
     folder = run_folder_of(config)
     check_run_folder(folder, config, resume=resume, say=display.say)
     data = prepare_data(config, folder, pin_memory=chosen.type == "cuda", say=display.say)
+    model = _new_model(config, data.tokenizer)  # the last thing that can be refused: no folder before it
     with RunLock(folder):
         check_run_folder(folder, config, resume=resume, say=lambda _: None)  # another process may have been quicker
         write_run_folder(folder, config, data.tokenizer.to_json(), describe_environment())
-        model = _new_model(config, data.tokenizer)
         display.say(f"Training {count_parameters(model):,} parameters on {chosen}, into {folder}.")
         state = start_state(model.to(chosen), config.training)
         train(state, _task(config, data), _run(config, folder, data.tokenizer, display))
@@ -72,7 +73,7 @@ def _new_model(config: RunConfig, tokenizer: Tokenizer) -> Transformer:
         generator=torch.Generator().manual_seed(config.seed),
     )
     if config.training.init_from is not None:
-        folder = load_model_folder(Path(config.training.init_from))
+        folder = load_model_folder(find_model_folder(config.training.init_from))
         _check_same_shape(config, folder)
         model.load_state_dict(folder.weights, strict=False)  # a shared matrix is stored under its first name only
     return model

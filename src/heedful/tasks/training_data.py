@@ -13,6 +13,7 @@ from heedful.data.store import SubwordDropout, prepare_store
 from heedful.data.stream import BatchStream, prefetch
 from heedful.errors import DataError, count_of
 from heedful.models.folder import load_model_folder
+from heedful.tasks.folders import find_model_folder
 from heedful.tasks.run_folder import TOKENIZER, has_begun
 from heedful.tasks.validation import ValidationPair
 from heedful.text.learning import learn_tokenizer
@@ -83,7 +84,9 @@ def find_tokenizer(config: RunConfig, folder: Path, say: Say) -> Tokenizer:
     if has_begun(folder):
         return Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
     if config.training.init_from is not None:
-        return Tokenizer.from_json(load_model_folder(Path(config.training.init_from)).tokenizer_json)
+        given = find_model_folder(config.training.init_from)
+        say(f"Taking the tokenizer and the first weights from {given}.")
+        return Tokenizer.from_json(load_model_folder(given).tokenizer_json)
     tokenizer = learn_tokenizer(
         config.tokenizer,
         (pair.source for corpus in config.data.train for pair in read_pairs(corpus)),
