@@ -246,3 +246,9 @@ def _advice(error: OSError, path: Path, needed: int | None) -> str:
 def _free_bytes(path: Path) -> int:
     existing = next((folder for folder in path.absolute().parents if folder.is_dir()), Path("/"))
     return shutil.disk_usage(existing).free
+
+
+def cache_folder() -> Path:
+    """Return the folder of what can be made again, token stores and the int8 engine: HEEDFUL_CACHE, or the user's."""
+    chosen = os.environ.get("HEEDFUL_CACHE")
+    return Path(chosen) if chosen else Path.home() / ".cache" / "heedful"

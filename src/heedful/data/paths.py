@@ -10,9 +10,3 @@ def resolve_data_path(path: str) -> Path:
     if folder and path.startswith("data/"):
         return Path(folder) / path.removeprefix("data/")
     return Path(path).expanduser()
-
-
-def cache_folder() -> Path:
-    """Return the folder of token stores: HEEDFUL_CACHE, or a folder below the user's cache folder."""
-    chosen = os.environ.get("HEEDFUL_CACHE")
-    return Path(chosen) if chosen else Path.home() / ".cache" / "heedful"

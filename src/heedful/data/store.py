@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 from heedful.config.data import Corpus, DataConfig
 from heedful.data.arrow_files import map_column, map_ragged
 from heedful.data.filters import FilterReport
-from heedful.data.paths import cache_folder
 from heedful.data.readers import corpus_files, open_bytes
 from heedful.data.store_building import PAIRS, SEGMENTS, STORE, fill_store
 from heedful.errors import DataError, HeedfulError, UserError
-from heedful.files import publish_folder, remove_folder, sha256_file
+from heedful.files import cache_folder, publish_folder, remove_folder, sha256_file
 from heedful.text.ragged import Ragged
 from heedful.text.subword_dropout import NUM_CHOICES, SegmentationTable
 from heedful.text.subwords import Merges

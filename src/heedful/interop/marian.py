@@ -18,7 +18,7 @@ from heedful.config.model import SinusoidalPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.errors import UserError
 from heedful.files import publish_folder
-from heedful.interop.marian_tokenizer import read_marian_tokenizer, write_marian_tokenizer
+from heedful.interop.marian_tokenizer import read_marian_json, read_marian_tokenizer, write_marian_tokenizer
 from heedful.interop.marian_weights import layers_from_marian, layers_to_marian
 from heedful.interop.residual_basis import halves_from_interleaved
 from heedful.models.folder import ModelFolder, SpecialIds, model_card
@@ -218,12 +218,7 @@ def _marian_config(folder: ModelFolder) -> dict[str, object]:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise UserError(f"{path} must exist in a Marian folder, but does not.") from None
-    except (ValueError, RecursionError):
-        content = None
+    content = read_marian_json(path)
     if not isinstance(content, dict):
         raise UserError(f"{path} must be a JSON object, but is not.")
     return content

@@ -5,6 +5,7 @@ The ids come from vocab.json alone; a piece that it lacks is unknown. Symbols li
 
 import json
 from pathlib import Path
+from typing import Any
 
 from heedful.errors import UserError
 from heedful.interop.sentencepiece import SentencePieceModel, read_sentencepiece, write_sentencepiece
@@ -74,14 +75,19 @@ def write_marian_tokenizer(tokenizer: Tokenizer, out: Path, source_language: str
     (out / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
 
-def _read_vocabulary(path: Path, size: int) -> list[str]:
-    """Return the piece of each id; ids that vocab.json does not name get a name that no text can have."""
+def read_marian_json(path: Path) -> Any:
+    """Read a file that a Marian folder must have; None when it is no JSON."""
     try:
-        content = json.loads(path.read_bytes())
+        return json.loads(path.read_bytes())
     except FileNotFoundError:
         raise UserError(f"{path} must exist in a Marian folder, but does not.") from None
     except (ValueError, RecursionError):
-        content = None
+        return None
+
+
+def _read_vocabulary(path: Path, size: int) -> list[str]:
+    """Return the piece of each id; ids that vocab.json does not name get a name that no text can have."""
+    content = read_marian_json(path)
     if not isinstance(content, dict) or not all(isinstance(index, int) for index in content.values()):
         raise UserError(f"{path} must map pieces to ids, but does not.")
     vocabulary = [f"<unused {index}>" for index in range(size)]

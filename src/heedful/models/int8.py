@@ -7,7 +7,6 @@ by row while the engine runs, so that a sentence's result does not depend on its
 
 import ctypes
 from ctypes import POINTER, c_float, c_int8, c_int32, c_int64, c_void_p
-from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -91,10 +90,6 @@ class Int8Transformer:
         except NativeUnavailableError:
             return False
         return True
-
-    def eval(self) -> Self:
-        """Do nothing, as there is nothing to train; modules have this method, so callers need not ask."""
-        return self
 
     def __del__(self) -> None:
         if hasattr(self, "handle"):

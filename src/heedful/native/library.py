@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from heedful.errors import HeedfulError
+from heedful.files import cache_folder
 
 SOURCES = Path(__file__).parent
 _THIS_PROCESSOR = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
@@ -35,7 +36,7 @@ def open_library() -> ctypes.CDLL:
             "The int8 engine needs a C++ compiler, but neither $CXX, g++, clang++ nor c++ is there. "
             "Install one (for example `apt install g++`), or go on with `--quantize none`."
         )
-    path = _cache_folder() / f"engine-{_fingerprint(compiler)}.so"
+    path = _engine_folder() / f"engine-{_fingerprint(compiler)}.so"
     if not path.exists():
         _compile(compiler, path)
     try:
@@ -81,9 +82,8 @@ def _processor() -> str:
     return next((line for line in lines if line.startswith(("flags", "Features"))), platform.machine())
 
 
-def _cache_folder() -> Path:
-    root = os.environ.get("HEEDFUL_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "heedful")  # noqa: PTH118
-    folder = Path(root).expanduser() / "native"
+def _engine_folder() -> Path:
+    folder = cache_folder() / "native"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -17,17 +17,12 @@
 #include "engine.h"
 #include "search_row.h"
 
-// Keys and values of one decoder layer, side by side: [position of the writer, 2 * dim].
-struct Memory {
-    Buffer<float> key_values;
-};
-
 constexpr int kChunk = 16 * kGroup;  // logits looked at together
 
 struct Search {
     Search(Engine& engine, long max_rows, long max_len) : engine(engine), max_rows(max_rows), max_len(max_len) {
         for (size_t i = 0; i < engine.decoder.size(); ++i)
-            past.push_back({allocate<float>(max_rows * max_len * 2 * engine.dim)});
+            past.push_back(allocate<float>(max_rows * max_len * 2 * engine.dim));
         written_by.resize(max_rows * max_len);
         written_before.resize(max_rows * max_len);
         sentence_of.resize(max_rows);
@@ -179,11 +174,10 @@ struct Search {
             feed_forward(rows, layer.expand, layer.contract, layer.feed_forward_norm);
         }
         for (const DecoderLayer& layer : engine.decoder) {
-            sources.push_back({allocate<float>(rows * layer.cross_key_value.padded_outputs())});
-            apply(layer.cross_key_value, rows, [&](long row) { return enter(row, engine.encoder_norm); }, sources.back().key_values.get());
+            sources.push_back(allocate<float>(rows * layer.cross_key_value.padded_outputs()));
+            apply(layer.cross_key_value, rows, [&](long row) { return enter(row, engine.encoder_norm); }, sources.back().get());
         }
         for (long s = 0; s < sentences; ++s) sentence_of[s] = s;
-        num_rows = sentences;
     }
 
     // Let row r go on from what row parents[r] had written: only the lists of places are copied, never the values.
@@ -194,7 +188,6 @@ struct Search {
             std::memcpy(&written_by[row * max_len], &written_before[parents[row] * max_len], length * sizeof(int32_t));
             sentence_of[row] = sentence_before[parents[row]];
         }
-        num_rows = rows;
     }
 
     // Take one step: `states` holds the decoder's output for the newest position of every row.
@@ -207,7 +200,7 @@ struct Search {
         });
         for (size_t number = 0; number < engine.decoder.size(); ++number) {
             const DecoderLayer& layer = engine.decoder[number];
-            float* past_here = past[number].key_values.get();
+            float* past_here = past[number].get();
             apply(layer.query_key_value, rows, [&](long row) { return enter(row, layer.attention_norm); }, wide.get());
             const long stride = layer.query_key_value.padded_outputs();
             for_rows(rows, [&](long row, int member) {
@@ -223,7 +216,7 @@ struct Search {
             const long source_stride = layer.cross_key_value.padded_outputs();
             for_rows(rows, [&](long row, int member) {
                 const long sentence = sentence_of[row];
-                const float* keys = &sources[number].key_values[starts[sentence] * source_stride];
+                const float* keys = &sources[number][starts[sentence] * source_stride];
                 attend(&wide[row * layer.cross_query.padded_outputs()], starts[sentence + 1] - starts[sentence],
                        [&](long t) { return keys + t * source_stride; },
                        [&](long t) { return keys + t * source_stride + dim; }, &averages[row * dim], member);
@@ -295,11 +288,11 @@ struct Search {
     }
 
     Engine& engine;
-    long max_rows, max_len, length = 0, num_rows = 0, reserved = 0;
+    long max_rows, max_len, length = 0, reserved = 0;
     std::vector<long> starts;                            // where each sentence begins in the encoder's rows
     std::vector<long> sentence_of, sentence_before;      // of each row
     std::vector<int32_t> written_by, written_before;     // [row, position]: where its keys and values lie in `past`
-    std::vector<Memory> past, sources;                   // of each decoder layer
+    std::vector<Buffer<float>> past, sources;            // of each decoder layer: keys and values side by side
     Buffer<float> states, normed, averages, wide, back;  // of the rows at work
     QuantizedRows quantized;
     std::vector<std::vector<float>> scratch;  // of each member

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from heedful.data.paths import cache_folder, resolve_data_path
+from heedful.data.paths import resolve_data_path
+from heedful.files import cache_folder
 
 
 def test_a_leading_data_stands_for_the_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
