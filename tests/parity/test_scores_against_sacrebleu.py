@@ -8,6 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+from sacrebleu.significance import PairedTest
 
 from heedful.evaluation import compare_systems, score_corpus
 
@@ -61,3 +65,28 @@ def test_p_values(corpus):
     for comparison in ours:
         assert f"{comparison.baseline.value:.4f}" in table
         assert f"{comparison.system.value:.4f}" in table
+
+
+def test_a_paired_test_with_several_references(corpus):
+    _, [reference, baseline, system] = corpus
+    # Two of three lines have a second reference: the first with its words exchanged pairwise.
+    second = [_exchanged(line) if number % 3 else None for number, line in enumerate(reference)]
+    systems = [("baseline", baseline), ("system", system)]
+    metrics = {"BLEU": BLEU(force=True), "chrF2": CHRF(), "TER": TER()}
+    signatures, results = PairedTest(systems, metrics, [reference, second], test_type="bs")()
+    grouped = [[first] if other is None else [first, other] for first, other in zip(reference, second, strict=True)]
+    for comparison in compare_systems(baseline, system, grouped):
+        name = comparison.system.name
+        first, other = results[name]
+        assert comparison.baseline.value == pytest.approx(first.score)
+        assert comparison.system.value == pytest.approx(other.score)
+        assert comparison.p_value == pytest.approx(other.p_value)
+        for score, result in ((comparison.baseline, first), (comparison.system, other)):
+            assert (score.high - score.low) / 2 == pytest.approx(result.ci, abs=1e-3)
+            assert score.signature == str(signatures[name])
+            assert "nrefs:var" in score.signature
+
+
+def _exchanged(line: str) -> str:
+    words = line.split()
+    return " ".join(word for at in range(0, len(words), 2) for word in reversed(words[at : at + 2]))

@@ -3,7 +3,8 @@
 The numbers are sacreBLEU's (Post, 2018), so that they compare with anybody's: this file only gives them a type, refuses
 what cannot be scored, and always says which BLEU it is. Intervals and p-values are those of its bootstrap (Koehn,
 2004), drawn as it draws them. It prints an interval as mean ± half its width, which may leave the scale (a BLEU above
-100); here the ends are the percentiles themselves. Nothing is known here of models, tokenizers or files.
+100); here the ends are the percentiles themselves. A line may have one reference or several, and not every line as many
+as the others. Nothing is known here of models, tokenizers or files.
 """
 
 from collections.abc import Sequence
@@ -18,8 +19,12 @@ from sacrebleu.metrics.ter import TER
 
 from heedful.errors import UserError, count_of
 
+Floats = npt.NDArray[np.float64]
 Metric = Literal["bleu", "chrf", "ter"]
 ALL_METRICS: tuple[Metric, ...] = ("bleu", "chrf", "ter")
+References = Sequence[str] | Sequence[Sequence[str]]
+"""What each line should have been: one text, or several that are equally good."""
+
 NUM_RESAMPLES = 1000
 _SEED = 12345
 """sacreBLEU's own: with the same draws, our intervals and p-values are the ones it prints."""
@@ -57,24 +62,28 @@ class Comparison:
     p_value: float
     """Probability of so large a difference if the systems were equally good (paired bootstrap)."""
 
+    low: float
+    """Lower end of the 95 % interval of the difference, both systems being resampled together."""
+
+    high: float
+    """Upper end of the 95 % interval of the difference."""
+
     @property
     def difference(self) -> float:
         """By how much the system exceeds the baseline."""
         return self.system.value - self.baseline.value
 
 
-def bleu(
-    hypotheses: Sequence[str], references: Sequence[str], *, tokenize: str = "13a", lowercase: bool = False
-) -> float:
+def bleu(hypotheses: Sequence[str], references: References, *, tokenize: str = "13a", lowercase: bool = False) -> float:
     """Return the BLEU of a corpus and nothing else: quick enough for every validation."""
     _check_lengths(references, hypotheses=hypotheses)
     metric = _metric("bleu", tokenize, lowercase)
-    return float(metric.corpus_score(hypotheses, [references]).score)
+    return float(metric.corpus_score(hypotheses, _streams(references)).score)
 
 
 def score_corpus(
     hypotheses: Sequence[str],
-    references: Sequence[str],
+    references: References,
     *,
     metrics: Sequence[Metric] = ALL_METRICS,
     tokenize: str = "13a",
@@ -87,14 +96,14 @@ def score_corpus(
     `lowercase` ignores case in BLEU and chrF; TER always does.
     """
     _check_lengths(references, hypotheses=hypotheses)
-    draws = _draws(num_resamples, len(references))
-    return [_bootstrap(_metric(name, tokenize, lowercase), hypotheses, references, draws)[0] for name in metrics]
+    streams, counts = _streams(references), _resample(num_resamples, len(references))
+    return [_bootstrap(_metric(name, tokenize, lowercase), hypotheses, streams, counts)[0] for name in metrics]
 
 
 def compare_systems(
     baseline: Sequence[str],
     system: Sequence[str],
-    references: Sequence[str],
+    references: References,
     *,
     metrics: Sequence[Metric] = ALL_METRICS,
     tokenize: str = "13a",
@@ -103,52 +112,72 @@ def compare_systems(
 ) -> list[Comparison]:
     """Score two systems on the same sentences by each of the metrics, and say how probable chance is as the reason."""
     _check_lengths(references, baseline=baseline, system=system)
-    draws = _draws(num_resamples, len(references))
+    streams, counts = _streams(references), _resample(num_resamples, len(references))
     comparisons = []
     for name in metrics:
         metric = _metric(name, tokenize, lowercase)
-        first, first_samples = _bootstrap(metric, baseline, references, draws)
-        second, second_samples = _bootstrap(metric, system, references, draws)
-        p_value = _p_value(np.abs(second_samples - first_samples), abs(second.value - first.value))
-        comparisons.append(Comparison(first, second, p_value))
+        first, first_samples = _bootstrap(metric, baseline, streams, counts)
+        second, second_samples = _bootstrap(metric, system, streams, counts)
+        differences = second_samples - first_samples
+        p_value = _p_value(np.abs(differences), abs(second.value - first.value))
+        comparisons.append(Comparison(first, second, p_value, *_interval(differences)))
     return comparisons
 
 
-def _draws(num_resamples: int, num_lines: int) -> npt.NDArray[np.int64]:
-    """Draw the lines of every resampled corpus, with replacement; one corpus a row."""
+def _streams(references: References) -> list[list[str | None]]:
+    """Arrange references as sacreBLEU reads them: the first of every line, the second of every line, None for none."""
+    groups = [[line] if isinstance(line, str) else list(line) for line in references]
+    for number, group in enumerate(groups, start=1):
+        if not group:
+            raise UserError(f"`references` must have at least 1 text for every line, but have 0 for line {number:,}.")
+    most = max(len(group) for group in groups)
+    return [[group[rank] if rank < len(group) else None for group in groups] for rank in range(most)]
+
+
+def _resample(num_resamples: int, num_lines: int) -> Floats:
+    """Draw lines with replacement, and return how often each of them is in every resampled corpus, one corpus a row."""
     if num_resamples < 1:
         raise UserError(f"`num_resamples` must be at least 1, but is {num_resamples}.")
-    return np.random.default_rng(_SEED).choice(num_lines, size=(num_resamples, num_lines), replace=True)
+    generator = np.random.default_rng(_SEED)
+    counts = np.empty((num_resamples, num_lines))
+    for row in counts:
+        row[:] = np.bincount(generator.choice(num_lines, size=num_lines), minlength=num_lines)
+    return counts
 
 
 def _bootstrap(
-    metric: Any, hypotheses: Sequence[str], references: Sequence[str], draws: npt.NDArray[np.int64]
-) -> tuple[Score, npt.NDArray[np.float64]]:
+    metric: Any, hypotheses: Sequence[str], streams: Sequence[Sequence[str | None]], counts: Floats
+) -> tuple[Score, Floats]:
     """Return the score of a corpus with its interval, and the scores of the resampled corpora.
 
-    A metric is a function of sums over lines (of matching n-grams, say), so the lines are compared only once. The names
-    with an underscore are sacreBLEU's; a test holds the results to what its command prints.
+    A metric is a function of sums over lines (of matching n-grams, say), so the lines are compared only once, and the
+    sums of all resampled corpora are one product of matrices. The names with an underscore are sacreBLEU's; a test
+    holds the results to what its command prints.
     """
-    statistics = metric._extract_corpus_statistics(hypotheses, [references])
+    statistics = metric._extract_corpus_statistics(hypotheses, streams)
     whole = metric._aggregate_and_compute(statistics)
-    lines = np.array(statistics, dtype=np.float32)
-    samples = np.array([metric._compute_score_from_stats(lines[draw].sum(0)).score for draw in draws])
-    ordered, outside = np.sort(samples), len(samples) // 40
+    sums = counts @ np.array(statistics, dtype=np.float64)
+    samples = np.array([metric._compute_score_from_stats(row).score for row in sums.tolist()])
     signature = metric.get_signature()
     signature.update("seed", str(_SEED))
-    signature.update("bs", len(draws))
-    score = Score(
-        name=str(whole.name),
-        value=float(whole.score),
-        low=float(ordered[outside]),
-        high=float(ordered[-1 - outside]),
-        signature=str(signature),
-    )
-    return score, samples
+    signature.update("bs", len(counts))
+    low, high = _interval(samples)
+    return Score(str(whole.name), float(whole.score), low, high, str(signature)), samples
 
 
-def _p_value(differences: npt.NDArray[np.float64], difference: float) -> float:
-    """Return how probable so large a difference would be if there were none: that of differences around their mean."""
+def _interval(samples: Floats) -> tuple[float, float]:
+    """Return between which values the middle 95 % of the samples lie."""
+    ordered, outside = np.sort(samples), len(samples) // 40
+    return float(ordered[outside]), float(ordered[-1 - outside])
+
+
+def _p_value(differences: Floats, difference: float) -> float:
+    """Return how probable so large a difference would be if there were none: that of differences around their mean.
+
+    sacreBLEU calls even a system's difference from itself significant; where nothing ever differs, we say 1.
+    """
+    if not differences.any():
+        return 1.0
     num_larger = int((differences - differences.mean() > difference).sum())
     return (num_larger + 1) / (len(differences) + 1)
 
@@ -168,7 +197,7 @@ def _metric(name: Metric, tokenize: str, lowercase: bool) -> Any:
             return TER()  # never looks at case, as published TER does not
 
 
-def _check_lengths(references: Sequence[str], **systems: Sequence[str]) -> None:
+def _check_lengths(references: References, **systems: Sequence[str]) -> None:
     if not references:
         raise UserError("`references` must have at least 1 line, but have 0.")
     for name, lines in systems.items():

@@ -62,11 +62,36 @@ def test_an_interval_never_leaves_the_scale():
 def test_a_system_does_not_differ_from_itself_but_from_a_worse_one():
     many, worse = REFERENCES * 20, WORSE * 20
     for comparison in compare_systems(worse, worse, many, num_resamples=100):
-        assert comparison.difference == 0.0
+        assert comparison.difference == comparison.low == comparison.high == 0.0
+        assert comparison.p_value == 1.0
     found = {it.system.name: it for it in compare_systems(worse, many, many, num_resamples=200)}
     assert found["BLEU"].difference > 10
     assert found["TER"].difference < -10
     assert all(it.p_value < 0.05 for it in found.values())
+    for it in found.values():
+        assert it.low <= it.difference <= it.high
+        assert it.low > 0 or it.high < 0
+
+
+def test_several_references_by_hand():
+    # "a b c d": the unigrams a, b, c and d are in one reference or the other, as are the bigrams a-b and c-d but not
+    # b-c, and no longer n-gram is, which smoothing counts as 1/2 of 2 and 1/4 of 1. The nearest length is 4.
+    references = [["a b x y", "x c d"]]
+    expected = 100 * (4 / 4 * 2 / 3 * (1 / 2) / 2 * (1 / 4) / 1) ** 0.25
+    assert bleu(["a b c d"], references, tokenize="none") == pytest.approx(expected)
+
+
+def test_lines_may_have_different_numbers_of_references():
+    references = [[REFERENCES[0], "on the mat sat a cat ."], [REFERENCES[1]], [REFERENCES[2], "x", "y"]]
+    scores = score_corpus(WORSE, references, num_resamples=20)
+    for several, single in zip(scores, score_corpus(WORSE, REFERENCES, num_resamples=20), strict=True):
+        assert several.signature == single.signature.replace("nrefs:1", "nrefs:var")
+    assert bleu([REFERENCES[0], REFERENCES[1], "y"], references) > bleu([REFERENCES[0], REFERENCES[1], "y"], REFERENCES)
+
+
+def test_one_reference_a_line_may_be_written_either_way():
+    listed = [[reference] for reference in REFERENCES]
+    assert score_corpus(WORSE, listed, num_resamples=20) == score_corpus(WORSE, REFERENCES, num_resamples=20)
 
 
 def test_empty_lines_are_scored_like_any_others():
@@ -85,6 +110,10 @@ def test_empty_lines_are_scored_like_any_others():
         (
             lambda: compare_systems(WORSE, [*WORSE, ""], REFERENCES),
             "`system` must have as many lines as `references` (3), but has 4 lines.",
+        ),
+        (
+            lambda: score_corpus(WORSE, [["a"], ["b", "c"], []]),
+            "`references` must have at least 1 text for every line, but have 0 for line 3.",
         ),
         (
             lambda: score_corpus(WORSE, REFERENCES, num_resamples=0),
