@@ -45,6 +45,11 @@ class Batch:
         """True where a target token is real, [batch, target_len]."""
         return self.target_output_ids != self.pad_id
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Rows, padded source length, padded target length."""
+        return len(self), self.source_ids.size(1), self.target_output_ids.size(1)
+
     def __len__(self) -> int:
         return self.source_ids.size(0)
 
@@ -59,6 +64,15 @@ class Batch:
             example_ids=self.example_ids,
             pad_id=self.pad_id,
         )
+
+    def copy_from(self, other: "Batch") -> None:
+        """Take over the ids of a batch of the same shape; from page-locked memory the copy does not block.
+
+        The counts of tokens stay: they are the host's, and whoever re-uses tensors reads them from `other`.
+        """
+        self.source_ids.copy_(other.source_ids, non_blocking=True)
+        self.target_input_ids.copy_(other.target_input_ids, non_blocking=True)
+        self.target_output_ids.copy_(other.target_output_ids, non_blocking=True)
 
     def pin_memory(self) -> "Batch":
         """Return the batch in page-locked memory, from which a copy to the GPU does not block."""

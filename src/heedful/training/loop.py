@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Generic
+from typing import Generic, Protocol, TypeVar
 
 import torch
 from torch import nn
@@ -33,10 +34,12 @@ from heedful.training.ema import MovingAverage
 from heedful.training.interruption import Interruption, TrainingInterruptedError
 from heedful.training.journal import Journal, Listener, Record, finite
 from heedful.training.optimizer import build_optimizer
+from heedful.training.recorded_step import BatchT, RecordableBatch, StepRecorder
 from heedful.training.schedule import learning_rate
 from heedful.training.state import MAX_SKIPPED_IN_A_ROW, Tally, TrainState
-from heedful.training.step import BatchT, LossFunction, train_step
+from heedful.training.step import LossFunction, train_step
 
+BatchContra = TypeVar("BatchContra", bound=RecordableBatch, contravariant=True)
 _PAUSES_BEFORE_SAVING_AGAIN = (1.0, 5.0)
 
 
@@ -112,19 +115,11 @@ def train(state: TrainState, task: TrainingTask[BatchT], run: Run) -> None:
         if close := getattr(batches, "close", None):
             cleanup.callback(close)
         state.model.train()
+        do_step = _stepper(state, task, run)
         while state.step < config.max_steps and not state.stopped_early:
             rate = learning_rate(config.schedule, dim=run.dim, max_steps=config.max_steps, step=state.step + 1)
             step_batches = [next(batches) for _ in range(config.accumulate)]
-            train_step(
-                state,
-                task.loss,
-                step_batches,
-                learning_rate=rate,
-                clip_norm=config.clip_norm,
-                bf16=config.precision == "bf16",
-                seed=run.seed,
-                report=run.report,
-            )
+            do_step(step_batches, learning_rate=rate)
             clock.count(sum(batch.num_target_tokens for batch in step_batches))
             if _due(state, config.log_every, config) or state.device.type == "cpu":
                 _stop_if_diverged(state, run)
@@ -138,6 +133,21 @@ def train(state: TrainState, task: TrainingTask[BatchT], run: Run) -> None:
                     _save(state, run, metrics, samples)
             if interruption.received is not None:
                 raise TrainingInterruptedError(interruption.received, state.step)
+
+
+class _Step(Protocol[BatchContra]):
+    """Does one update on some batches."""
+
+    def __call__(self, batches: Sequence[BatchContra], *, learning_rate: float) -> None: ...
+
+
+def _stepper(state: TrainState, task: TrainingTask[BatchT], run: Run) -> _Step[BatchT]:
+    """Choose how steps are done: plainly, or on a GPU recorded and replayed. The weights come out the same."""
+    clip_norm, bf16 = run.training.clip_norm, run.training.precision == "bf16"
+    if state.device.type == "cuda" and run.training.cuda_graphs:
+        recorder = StepRecorder(state, task.loss, clip_norm=clip_norm, bf16=bf16, seed=run.seed, report=run.report)
+        return recorder.step
+    return partial(train_step, state, task.loss, clip_norm=clip_norm, bf16=bf16, seed=run.seed, report=run.report)
 
 
 def weights_sha256(model: nn.Module) -> str:

@@ -3,6 +3,7 @@
 Normalisation gains and biases are left out of the decay: pulling them to zero is no regularisation, it changes scale.
 """
 
+import torch
 from torch import nn
 from torch.optim import AdamW
 
@@ -16,10 +17,22 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> AdamW:
         {"params": [p for p in parameters if p.ndim >= 2], "weight_decay": config.weight_decay},
         {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
     ]
-    return AdamW([g for g in groups if g["params"]], lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
+    on_gpu = parameters[0].is_cuda
+    return AdamW(
+        [g for g in groups if g["params"]],
+        # A recorded step reads the rate from the device: as a number it would be the one of the recording for ever.
+        lr=torch.zeros((), device=parameters[0].device) if on_gpu else 0.0,
+        betas=config.betas,
+        eps=config.epsilon,
+        fused=True,
+        capturable=on_gpu,
+    )
 
 
 def set_learning_rate(optimizer: AdamW, rate: float) -> None:
     """Give every group the learning rate of the coming step."""
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        if isinstance(group["lr"], torch.Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate

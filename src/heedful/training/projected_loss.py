@@ -63,7 +63,13 @@ def projected_sum(
 
     sums = [
         checkpoint(
-            on_slice, kept[part], cast_weight, cast_bias, *(rows[part] for rows in all_rows), use_reentrant=False
+            on_slice,
+            kept[part],
+            cast_weight,
+            cast_bias,
+            *(rows[part] for rows in all_rows),
+            use_reentrant=False,
+            preserve_rng_state=False,  # nothing random here, and reading the state would stop the device
         )
         for part in slices(all_rows[0], weight.size(0))
     ]

@@ -44,11 +44,16 @@ class Tally:
         narrow = [torch.zeros((), device=device) for _ in range(3)]
         return cls(wide[0], wide[1], {}, narrow[0], narrow[1], narrow[2])
 
+    def sum_of(self, metric: str) -> Tensor:
+        """Return the sum of a metric, which begins at zero."""
+        if metric not in self.metric_sums:
+            self.metric_sums[metric] = torch.zeros_like(self.loss_sum)
+        return self.metric_sums[metric]
+
     def start_new_line(self) -> None:
-        """Forget the sums; the counts of skipped steps stay."""
-        self.loss_sum = torch.zeros_like(self.loss_sum)
-        self.num_tokens = torch.zeros_like(self.num_tokens)
-        self.metric_sums = {}
+        """Forget the sums; the counts of skipped steps stay. In place: recorded steps know the tensors."""
+        for total in (self.loss_sum, self.num_tokens, *self.metric_sums.values()):
+            total.zero_()
 
 
 @dataclass

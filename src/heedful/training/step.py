@@ -4,9 +4,13 @@ Three things make it more than a loop body. The loss is normalised by the target
 it is cut. A step whose loss or gradient is not finite is skipped *on the device*: fused AdamW takes a flag and leaves
 weights and moments bitwise as they were, so the host need not look. And when memory runs out, the step starts over
 with each batch cut into twice as many parts; the gradient is the same.
+
+`gradients_of` and `update_weights` are what happens on the device, and nothing in them asks the host for anything:
+`recorded_step.py` records the two and replays them.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
 import torch
@@ -36,6 +40,20 @@ BatchT = TypeVar("BatchT", bound=TrainBatch)
 LossFunction = Callable[[nn.Module, BatchT], LossSum]
 
 
+@dataclass(frozen=True)
+class StepSums:
+    """What the micro-batches of a step sum to, all scalars on the device."""
+
+    loss_sum: Tensor
+    """float64."""
+
+    num_tokens: Tensor
+    """float32: exact for any batch that fits a memory."""
+
+    metrics: dict[str, Tensor]
+    """float64."""
+
+
 def train_step(
     state: TrainState,
     loss_function: LossFunction[BatchT],
@@ -51,11 +69,35 @@ def train_step(
 
     Dropout is a function of (seed, step) alone: a resumed run draws what the uninterrupted one would have drawn.
     """
-    loss = _gradients_in_memory(state, loss_function, batches, bf16=bf16, seed=seed, report=report)
-    norm = _gradient_norm(state.model)
-    usable = loss.loss_sum.isfinite() & norm.isfinite() & (state.tally.skipped_in_a_row < MAX_SKIPPED_IN_A_ROW)
-    skipped = (~usable).float()
+    sums = _gradients_in_memory(state, loss_function, batches, bf16=bf16, seed=seed, report=report)
     set_learning_rate(state.optimizer, learning_rate)
+    update_weights(state, sums, clip_norm=clip_norm)
+    state.step += 1
+
+
+def gradients_of(
+    model: nn.Module, loss_function: LossFunction[BatchT], parts: Sequence[BatchT], num_tokens: Tensor, *, bf16: bool
+) -> StepSums:
+    """Leave on the parameters the gradient of the mean loss over `num_tokens` (float32 scalar) of all parts."""
+    device = num_tokens.device
+    total = torch.zeros((), dtype=torch.float64, device=device)
+    metrics: dict[str, Tensor] = {}
+    for part in parts:
+        on_device = part.to(device, non_blocking=True)
+        with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+            loss = loss_function(model, on_device)
+        (loss.loss_sum / num_tokens).backward()  # type: ignore[no-untyped-call]
+        total = total + loss.loss_sum.detach()
+        for name, value in loss.metrics.items():
+            metrics[name] = metrics.get(name, 0.0) + value.detach().double()
+    return StepSums(total, num_tokens, metrics)
+
+
+def update_weights(state: TrainState, sums: StepSums, *, clip_norm: float | None) -> None:
+    """Apply the gradient on the parameters, unless it is not finite, and count the step."""
+    norm = _gradient_norm(state.model)
+    usable = sums.loss_sum.isfinite() & norm.isfinite() & (state.tally.skipped_in_a_row < MAX_SKIPPED_IN_A_ROW)
+    skipped = (~usable).float()
     # Fused AdamW divides gradients by `grad_scale` and does nothing at all where `found_inf` is 1.
     state.optimizer.grad_scale = None if clip_norm is None else (norm / clip_norm).clamp(min=1.0)  # type: ignore[attr-defined]
     state.optimizer.found_inf = skipped  # type: ignore[attr-defined]
@@ -63,8 +105,7 @@ def train_step(
     if state.average is not None:
         state.average.update(state.model, skipped)
     state.optimizer.zero_grad(set_to_none=True)
-    _count(state.tally, loss, norm, skipped)
-    state.step += 1
+    _count(state.tally, sums, norm, skipped)
 
 
 def seed_of_step(seed: int, step: int) -> int:
@@ -83,13 +124,14 @@ def _gradients_in_memory(
     bf16: bool,
     seed: int,
     report: Callable[[str], None],
-) -> LossSum:
+) -> StepSums:
     """Leave the step's gradient on the parameters; when memory runs out, start over in smaller parts."""
     while True:
         parts = [part for batch in batches for part in _split(batch, state.num_parts)]
         torch.manual_seed(seed_of_step(seed, state.step))
         try:
-            return _gradients(state.model, loss_function, parts, bf16=bf16)
+            num_tokens = torch.full((), float(sum(part.num_target_tokens for part in parts)), device=state.device)
+            return gradients_of(state.model, loss_function, parts, num_tokens, bf16=bf16)
         except RuntimeError as error:
             if not _is_out_of_memory(error):
                 raise
@@ -99,24 +141,6 @@ def _gradients_in_memory(
         if state.device.type == "cuda":
             torch.cuda.empty_cache()
         _cut_smaller(state, batches, report)
-
-
-def _gradients(
-    model: nn.Module, loss_function: LossFunction[BatchT], parts: Sequence[BatchT], *, bf16: bool
-) -> LossSum:
-    num_tokens = sum(part.num_target_tokens for part in parts)
-    device = next(model.parameters()).device
-    total = torch.zeros((), dtype=torch.float64, device=device)
-    metrics: dict[str, Tensor] = {}
-    for part in parts:
-        on_device = part.to(device, non_blocking=True)
-        with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-            loss = loss_function(model, on_device)
-        (loss.loss_sum / num_tokens).backward()  # type: ignore[no-untyped-call]
-        total = total + loss.loss_sum.detach()
-        for name, value in loss.metrics.items():
-            metrics[name] = metrics.get(name, 0.0) + value.detach().double()
-    return LossSum(total, num_tokens, metrics)
 
 
 def _split(batch: BatchT, num_parts: int) -> Sequence[BatchT]:
@@ -145,13 +169,13 @@ def _gradient_norm(model: nn.Module) -> Tensor:
     return torch.nn.utils.get_total_norm(gradients)
 
 
-def _count(tally: Tally, loss: LossSum, norm: Tensor, skipped: Tensor) -> None:
-    """Add the step to the sums; what was skipped adds nothing, least of all its NaN."""
+def _count(tally: Tally, sums: StepSums, norm: Tensor, skipped: Tensor) -> None:
+    """Add the step to the sums, in place; what was skipped adds nothing, least of all its NaN."""
     used = skipped == 0
-    tally.loss_sum = tally.loss_sum + torch.where(used, loss.loss_sum, 0.0)
-    tally.num_tokens = tally.num_tokens + torch.where(used, float(loss.num_tokens), 0.0)
-    for name, value in loss.metrics.items():
-        tally.metric_sums[name] = tally.metric_sums.get(name, 0.0) + torch.where(used, value, 0.0)
-    tally.gradient_norm = norm.detach().float()
-    tally.skipped = tally.skipped + skipped
-    tally.skipped_in_a_row = (tally.skipped_in_a_row + 1) * skipped
+    tally.loss_sum += torch.where(used, sums.loss_sum, 0.0)
+    tally.num_tokens += torch.where(used, sums.num_tokens, 0.0)
+    for name, value in sums.metrics.items():
+        tally.sum_of(name).add_(torch.where(used, value, 0.0))
+    tally.gradient_norm.copy_(norm.detach())
+    tally.skipped += skipped
+    tally.skipped_in_a_row.add_(1).mul_(skipped)
