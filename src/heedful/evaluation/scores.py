@@ -81,6 +81,11 @@ def bleu(hypotheses: Sequence[str], references: References, *, tokenize: str = "
     return float(metric.corpus_score(hypotheses, _streams(references)).score)
 
 
+def tokenizer_of(language: str, otherwise: str = "13a") -> str:
+    """Return sacreBLEU's tokenizer for text in a language: Chinese has no spaces to go by."""
+    return "zh" if language.split("-")[0] == "zh" else otherwise
+
+
 def score_corpus(
     hypotheses: Sequence[str],
     references: References,
