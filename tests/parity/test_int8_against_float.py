@@ -11,7 +11,8 @@ from torch import Tensor
 from heedful.config.model import LearnedPositions, NoPositions, SinusoidalPositions, TransformerConfig
 from heedful.decoding.search import search
 from heedful.models.build import build_model
-from heedful.models.int8 import Int8Transformer, quantize_rows
+from heedful.models.int8 import Int8Transformer
+from heedful.models.rounded_weights import quantize_rows
 from heedful.models.transformer import Transformer
 from heedful.native.library import NativeUnavailableError
 

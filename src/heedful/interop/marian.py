@@ -74,7 +74,7 @@ def export_marian(folder: ModelFolder, out: Path) -> None:
     Marian's formats: then `out` has heedful_tokenizer.json, and text must be cut into tokens by Heedful.
     """
     _check_exportable(folder.model)
-    weights = folder.weights
+    weights = dict(folder.weights)
     if folder.model.positions == SinusoidalPositions(layout="interleaved"):
         weights = halves_from_interleaved(weights, folder.model.dim)
     tensors = _weights_to_marian(weights, folder)

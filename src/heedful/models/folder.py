@@ -1,7 +1,7 @@
 """The model folder: everything a trained model is, and nothing else, what one ships.
 
     config.json         what the model is, its languages, special ids and search settings
-    model.safetensors   the weights, a shared matrix once
+    model.safetensors   the weights, a shared matrix once, in fp32 or in int8 (rounded_weights.py)
     tokenizer.json      text to tokens; this file carries it and checks that it belongs here, but does not read it
     README.md           the model card
     manifest.json       size and sha256 of each, written last (files.py)
@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import from_json
@@ -28,10 +28,12 @@ from heedful.config.training import DecodingConfig
 from heedful.errors import ModelFolderError
 from heedful.files import publish_folder, verify_manifest, write_manifest
 from heedful.models.build import construct_model
+from heedful.models.rounded_weights import RoundedWeights
 from heedful.models.transformer import Transformer
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
-VERSION = 1
+VERSION: Final = 2
+"""Of config.json. Version 2 says how the weights are stored and which language is translated into which."""
 
 
 class SpecialIds(Section):
@@ -48,8 +50,9 @@ class ModelFolder:
     """The content of a model folder."""
 
     model: TransformerConfig
-    weights: dict[str, Tensor]
-    """The parameters by name, a shared one once, under the first of its names (`weights_of`)."""
+    weights: Mapping[str, Tensor]
+    """The parameters by name, a shared one once, under the first of its names (`weights_of`); `RoundedWeights` are
+    stored in int8."""
 
     tokenizer_json: str
     special_ids: SpecialIds
@@ -59,6 +62,9 @@ class ModelFolder:
     target_language: str
     languages: tuple[str, ...] = ()
     """Target languages that can be asked for; empty when there is only one."""
+
+    directions: tuple[tuple[str, str], ...] = ()
+    """Which language the model was trained to translate into which; empty when its maker did not say."""
 
     task: str = "translation"
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
@@ -71,11 +77,13 @@ class _ConfigFile(Section):
     """What config.json holds."""
 
     format: Literal["heedful-model"] = "heedful-model"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = VERSION
     task: Literal["translation"]
     source_language: str
     target_language: str
     languages: tuple[str, ...]
+    directions: tuple[tuple[str, str], ...] = ()
+    weights: Literal["float32", "int8"] = "float32"
     source_vocab_size: int = Field(ge=1)
     target_vocab_size: int = Field(ge=1)
     special_ids: SpecialIds
@@ -97,6 +105,8 @@ def save_model_folder(path: Path, folder: ModelFolder) -> None:
         source_language=folder.source_language,
         target_language=folder.target_language,
         languages=folder.languages,
+        directions=folder.directions,
+        weights="int8" if isinstance(folder.weights, RoundedWeights) else "float32",
         source_vocab_size=folder.source_vocab_size,
         target_vocab_size=folder.target_vocab_size,
         special_ids=folder.special_ids,
@@ -106,10 +116,11 @@ def save_model_folder(path: Path, folder: ModelFolder) -> None:
         facts=folder.facts,
     )
     _check_weights(path, folder)
+    stored = folder.weights.stored if isinstance(folder.weights, RoundedWeights) else dict(folder.weights)
 
     def fill(partial: Path) -> None:
         (partial / CONFIG).write_bytes(config.model_dump_json(indent=2).encode() + b"\n")
-        (partial / WEIGHTS).write_bytes(save(folder.weights))
+        (partial / WEIGHTS).write_bytes(save(stored))
         (partial / TOKENIZER).write_bytes(folder.tokenizer_json.encode())
         (partial / CARD).write_bytes(folder.card.encode())
         write_manifest(partial, {"kind": "model", "tokenizer_sha256": config.tokenizer_sha256})
@@ -139,7 +150,7 @@ def load_model_folder(path: Path) -> ModelFolder:
         raise ModelFolderError(f"{path / WEIGHTS} must be a safetensors file, but is not: {error}.") from error
     folder = ModelFolder(
         model=config.model,
-        weights=weights,
+        weights=RoundedWeights(weights) if config.weights == "int8" else weights,
         tokenizer_json=tokenizer_json,
         special_ids=config.special_ids,
         source_vocab_size=config.source_vocab_size,
@@ -147,6 +158,7 @@ def load_model_folder(path: Path) -> ModelFolder:
         source_language=config.source_language,
         target_language=config.target_language,
         languages=config.languages,
+        directions=config.directions,
         task=config.task,
         decoding=config.decoding,
         card=(path / CARD).read_text(encoding="utf-8"),
@@ -158,7 +170,7 @@ def load_model_folder(path: Path) -> ModelFolder:
 
 def restore_model(folder: ModelFolder) -> Transformer:
     """Build the model of a folder with its weights, ready for inference."""
-    model = _construct(folder)
+    model = construct(folder)
     # Not strict: the second and third name of a shared matrix are not stored. `_check_weights` has seen to the rest.
     model.load_state_dict(folder.weights, strict=False)
     return model.eval()
@@ -206,7 +218,7 @@ def _read_config(path: Path) -> _ConfigFile:
         ) from error
 
 
-def _construct(folder: ModelFolder) -> Transformer:
+def construct(folder: ModelFolder) -> Transformer:
     """Build the model of a folder, its weights still to be filled in."""
     return construct_model(
         folder.model,
@@ -223,15 +235,20 @@ def _check_weights(path: Path, folder: ModelFolder) -> None:
             f"{path / CONFIG} must name one vocabulary size, because source and target share a matrix, "
             f"but has {folder.source_vocab_size:,} and {folder.target_vocab_size:,}."
         )
-    expected = {name: tuple(parameter.shape) for name, parameter in _construct(folder).named_parameters()}
+    stored: Mapping[str, Tensor] = folder.weights
+    if isinstance(folder.weights, RoundedWeights):
+        if problem := folder.weights.find_problem():
+            raise ModelFolderError(f"{path / WEIGHTS}: {problem}.")
+        stored = {name: folder.weights.stored[name] for name in folder.weights}  # shapes can be had without floats
+    expected = {name: tuple(parameter.shape) for name, parameter in construct(folder).named_parameters()}
     for name, shape in expected.items():
-        if name not in folder.weights:
+        if name not in stored:
             raise ModelFolderError(f"{path / WEIGHTS} must hold the tensor `{name}`, but does not.")
-        found = tuple(folder.weights[name].shape)
+        found = tuple(stored[name].shape)
         if found != shape:
             hint = " The weights belong to another vocabulary." if "embedding" in name else ""
             raise ModelFolderError(f"{path / WEIGHTS}: `{name}` must have the shape {shape}, but has {found}.{hint}")
-    if extra := sorted(folder.weights.keys() - expected.keys()):
+    if extra := sorted(stored.keys() - expected.keys()):
         raise ModelFolderError(f"{path / WEIGHTS} holds the tensor `{extra[0]}`, which this model does not have.")
 
 

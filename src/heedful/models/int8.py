@@ -11,6 +11,8 @@ from ctypes import POINTER, c_float, c_int8, c_int32, c_int64, c_void_p
 import torch
 from torch import Tensor, nn
 
+from heedful.models.folder import ModelFolder, construct, restore_model
+from heedful.models.rounded_weights import RoundedWeights, quantize_rows
 from heedful.models.transformer import Transformer
 from heedful.native.library import NativeUnavailableError, open_library
 from heedful.nn.feed_forward import ACTIVATIONS
@@ -45,14 +47,6 @@ class _EngineSpec(ctypes.Structure):
     )
 
 
-def quantize_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """Round a matrix [vocab, dim], or any other, to bytes; returns int8 of its shape and the rows' scales [vocab]."""
-    matrix = matrix.detach().float().cpu()
-    scales = matrix.abs().amax(dim=1) / 127
-    steps = matrix / scales.clamp_min(torch.finfo(torch.float32).tiny).unsqueeze(1)
-    return steps.round().clamp(-127, 127).to(torch.int8).contiguous(), scales.contiguous()
-
-
 class Int8Search:
     """The state of one search, kept by the engine; see `Decodable`."""
 
@@ -66,10 +60,22 @@ class Int8Search:
         self._owner.library.heedful_free_search(c_void_p(self.handle))
 
 
+def restore_int8(folder: ModelFolder, *, threads: int | None = None) -> "Int8Transformer":
+    """Make the engine of a model folder. Weights stored in int8 are packed as they are and never become floats."""
+    if not isinstance(folder.weights, RoundedWeights):
+        return Int8Transformer(restore_model(folder), threads=threads)
+    model = construct(folder)
+    model.load_state_dict(folder.weights.vectors(), strict=False)
+    return Int8Transformer(model, rounded=folder.weights, threads=threads)
+
+
 class Int8Transformer:
     """A `Transformer` for inference only, on the CPU. It satisfies `decoding.Decodable`."""
 
-    def __init__(self, model: Transformer, *, threads: int | None = None) -> None:
+    def __init__(
+        self, model: Transformer, *, rounded: RoundedWeights | None = None, threads: int | None = None
+    ) -> None:
+        """Pack the weights of `model`; with `rounded`, which has its matrices, those in the model may be empty."""
         self.library = open_library()
         self.library.heedful_new_engine.restype = c_void_p
         self.library.heedful_start.restype = c_void_p
@@ -80,7 +86,7 @@ class Int8Transformer:
         _check_shapes(model, self.library.heedful_lanes())
         # While the engine packs them the tensors must stay alive, hence the list.
         alive: list[Tensor] = []
-        self.handle: int = self.library.heedful_new_engine(ctypes.byref(_describe(model, alive, threads)))
+        self.handle: int = self.library.heedful_new_engine(ctypes.byref(_describe(model, rounded, alive, threads)))
 
     @classmethod
     def is_available(cls) -> bool:
@@ -176,15 +182,19 @@ def _check_shapes(model: Transformer, lanes: int) -> None:
             )
 
 
-def _describe(model: Transformer, alive: list[Tensor], threads: int | None) -> _EngineSpec:
+def _describe(
+    model: Transformer, rounded: RoundedWeights | None, alive: list[Tensor], threads: int | None
+) -> _EngineSpec:
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+
     def floats(tensor: Tensor) -> "ctypes._Pointer[c_float]":
         alive.append(tensor.detach().float().cpu().contiguous())
         return ctypes.cast(alive[-1].data_ptr(), POINTER(c_float))
 
     def linear(weight: Tensor, bias: Tensor | None) -> _LinearWeights:
-        rounded, scales = quantize_rows(weight)
-        alive.append(rounded)
-        bytes_at = ctypes.cast(rounded.data_ptr(), POINTER(c_int8))
+        matrix, scales = quantize_rows(weight) if rounded is None else rounded.matrix(names[id(weight)])
+        alive.append(matrix)
+        bytes_at = ctypes.cast(matrix.data_ptr(), POINTER(c_int8))
         return _LinearWeights(bytes_at, floats(scales), None if bias is None else floats(bias), *weight.shape)
 
     def norm(layer: nn.LayerNorm) -> _NormWeights:

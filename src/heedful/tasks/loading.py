@@ -11,8 +11,7 @@ import torch
 from heedful.decoding import Decodable
 from heedful.errors import UserError
 from heedful.models.folder import ModelFolder, load_model_folder, restore_model
-from heedful.models.int8 import Int8Transformer
-from heedful.models.transformer import Transformer
+from heedful.models.int8 import restore_int8
 from heedful.native.library import NativeUnavailableError
 from heedful.tasks.device import choose_device
 from heedful.tasks.folders import find_model_folder
@@ -40,7 +39,7 @@ def translator_of(folder: ModelFolder, device: torch.device, *, quantize: str = 
     """Make a `Translator` of a loaded model folder."""
     tokenizer = Tokenizer.from_json(folder.tokenizer_json)
     return Translator(
-        _engine(restore_model(folder), device, quantize),
+        _engine(folder, device, quantize),
         tokenizer,
         folder.decoding,
         source_language=folder.source_language,
@@ -50,13 +49,13 @@ def translator_of(folder: ModelFolder, device: torch.device, *, quantize: str = 
     )
 
 
-def _engine(model: Transformer, device: torch.device, quantize: str) -> Decodable[Any]:
+def _engine(folder: ModelFolder, device: torch.device, quantize: str) -> Decodable[Any]:
     """Put the model where it runs: on the device, or into the int8 engine where that was asked for or pays."""
     if quantize == "none" or device.type != "cpu":
-        return model.to(device)
+        return restore_model(folder).to(device)
     try:
-        return Int8Transformer(model)
+        return restore_int8(folder)
     except NativeUnavailableError:
         if quantize == "int8":
             raise
-        return model
+        return restore_model(folder)

@@ -153,10 +153,10 @@ def test_model_from_the_future_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model"
     save_model_folder(path, make_folder())
     config = json.loads((path / "config.json").read_bytes())
-    (path / "config.json").write_text(json.dumps({**config, "version": 2}), encoding="utf-8")
+    (path / "config.json").write_text(json.dumps({**config, "version": 3}), encoding="utf-8")
     seal_again(path)
     assert (
-        refusal(path) == "MODEL/config.json has format version 2, but this Heedful reads up to 1. Use a newer Heedful."
+        refusal(path) == "MODEL/config.json has format version 3, but this Heedful reads up to 2. Use a newer Heedful."
     )
 
 
