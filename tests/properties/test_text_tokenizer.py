@@ -17,11 +17,20 @@ _GERMAN = ["ein Mann fährt ein rotes Rad", "zwei Männer fahren Rad", "</s> ist
 _CONFIGS = [
     TokenizerConfig(kind=kind, normalization=normalization, shared=shared, vocab_size=420)
     for kind in ("bpe", "unigram")
-    for normalization in ("nfkc", "none")
+    for normalization in ("nfkc", "nfc", "none")
     for shared in (True, False)
 ]
-_TOKENIZERS = [learn_tokenizer(config, _ENGLISH, _GERMAN, ["de", "fr"]) for config in _CONFIGS]
-_ANY_TEXT = st.text(st.characters()) | st.text(st.sampled_from("a ▁<>/s0xmM\u0308\u2028\ud800\U0010ffff\ufb01我\t"))
+
+
+def _learn(config: TokenizerConfig) -> Tokenizer:
+    simplify_chinese = config.normalization == "nfc" and config.shared
+    return learn_tokenizer(config, _ENGLISH, _GERMAN, ["de", "fr"], simplify_chinese=simplify_chinese)
+
+
+_TOKENIZERS = [_learn(config) for config in _CONFIGS]
+_ANY_TEXT = st.text(st.characters()) | st.text(
+    st.sampled_from("a ▁<>/s0xmM\u0308\u2028\ud800\U0010ffff\ufb01\uff21我們著名\t")
+)
 
 tokenizers = pytest.mark.parametrize("tokenizer", _TOKENIZERS)
 
@@ -62,7 +71,7 @@ def test_a_vocabulary_has_each_name_once_and_survives_its_json(tokenizer: Tokeni
 
 @pytest.mark.parametrize("index", range(len(_CONFIGS)))
 def test_the_same_text_gives_the_same_tokenizer(index: int):
-    again = learn_tokenizer(_CONFIGS[index], _ENGLISH, _GERMAN, ["de", "fr"])
+    again = _learn(_CONFIGS[index])
     assert again.fingerprint == _TOKENIZERS[index].fingerprint
 
 

@@ -19,6 +19,9 @@ class CorpusSettings(Section):
     target_language: str | None = None
     """Overrides `data.target_language` for this corpus."""
 
+    simplify_chinese: bool = False
+    """Turn traditional Chinese characters into simplified ones, on both sides, with OpenCC (`heedful[chinese]`)."""
+
 
 class LineCorpus(CorpusSettings):
     """Two files, aligned line by line. Names may end in .gz, .xz or .zst."""
@@ -109,8 +112,12 @@ class TokenizerConfig(Section):
     shared: bool = True
     """One vocabulary for both languages (needed for three-way tying), or one for each."""
 
-    normalization: Literal["nfkc", "none"] = "nfkc"
-    """Unicode normalisation before anything else."""
+    normalization: Literal["nfkc", "nfc", "none"] = "nfkc"
+    """Unicode normalisation before anything else. For Chinese take "nfc": "nfkc" turns ，？！ into ASCII."""
+
+    character_coverage: float = Field(default=0.9995, gt=0, le=1)
+    """Share of the text whose characters get pieces of their own; rarer ones are written as bytes. Where a language of
+    many characters, such as Chinese, is a small part of the text, it needs more: 0.99999."""
 
     dropout: float = Field(default=0.0, ge=0, lt=1)
     """BPE-dropout (Provilkov et al., 2020): how often a merge is skipped in training. Only for `kind = "bpe"`."""

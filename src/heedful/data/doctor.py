@@ -180,6 +180,7 @@ def _learn(config: RunConfig) -> Tokenizer:
         (pair.source for corpus in data.train for pair in read_pairs(corpus)),
         (pair.target for corpus in data.train for pair in read_pairs(corpus)),
         languages if len(languages) > 1 else [],
+        simplify_chinese=any(corpus.simplify_chinese for corpus in data.train),
     )
 
 

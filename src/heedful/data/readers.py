@@ -21,6 +21,7 @@ import zstandard
 from heedful.config.data import Corpus, JsonlCorpus, LineCorpus, TsvCorpus
 from heedful.data.paths import resolve_data_path
 from heedful.errors import DataError, count_of
+from heedful.text.chinese import simplify
 from heedful.text.lines import LineReader, read_lines
 
 _DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -90,7 +91,10 @@ def _blamed_on(path: Path, lines: LineReader) -> Iterator[str]:
 
 
 def read_pairs(corpus: Corpus, report: EncodingReport | None = None) -> Iterator[Pair]:
-    """Yield all pairs of a corpus in order, empty ones too. A corpus without a single pair is an error."""
+    """Yield all pairs of a corpus in order, empty ones too, in simplified characters where the corpus says so.
+
+    A corpus without a single pair is an error.
+    """
     match corpus:
         case LineCorpus():
             pairs = _read_aligned(corpus, report)
@@ -101,7 +105,7 @@ def read_pairs(corpus: Corpus, report: EncodingReport | None = None) -> Iterator
     num_pairs = 0
     for pair in pairs:
         num_pairs += 1
-        yield pair
+        yield Pair(simplify(pair.source), simplify(pair.target), pair.line) if corpus.simplify_chinese else pair
     if not num_pairs:
         names = " and ".join(str(path) for path in corpus_files(corpus))
         raise DataError(f"A corpus must hold at least one pair, but {names} holds none.")

@@ -92,6 +92,7 @@ def find_tokenizer(config: RunConfig, folder: Path, say: Say) -> Tokenizer:
         (pair.source for corpus in config.data.train for pair in read_pairs(corpus)),
         (pair.target for corpus in config.data.train for pair in read_pairs(corpus)),
         target_languages(config.data),
+        simplify_chinese=any(corpus.simplify_chinese for corpus in config.data.train),
     )
     say(f"Learned {count_of(tokenizer.source_vocab_size, 'piece')} from the training corpora.")
     return tokenizer

@@ -15,7 +15,8 @@ from tokenizers import models, pre_tokenizers, trainers
 
 from heedful.config.data import TokenizerConfig
 from heedful.errors import UserError
-from heedful.text.normalization import Nfkc, Normalization, Untouched, normalize
+from heedful.text.chinese import learn_character_table
+from heedful.text.normalization import Normalization, Simplified, named_normalization, normalize
 from heedful.text.subwords import SPACE_MARK, Merges, Scores, Splitting, Subwords, is_ordinary, mark, word_splitter
 from heedful.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID, SpecialIds, Tokenizer
 from heedful.text.unigram_learning import learn_unigram
@@ -23,9 +24,6 @@ from heedful.text.unigram_learning import learn_unigram
 _SPECIAL_NAMES = ("<pad>", "<s>", "</s>", "<unk>")
 _BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 _SPLITTING: Splitting = "words"
-
-_CHARACTER_COVERAGE = 0.9995
-"""Share of the text whose characters get pieces of their own; rarer characters are written as bytes."""
 
 _LONGEST_PIECE = 32
 
@@ -40,13 +38,18 @@ def learn_tokenizer(
     source_lines: Iterable[str],
     target_lines: Iterable[str],
     languages: Sequence[str] = (),
+    *,
+    simplify_chinese: bool = False,
 ) -> Tokenizer:
     """Learn the pieces of one vocabulary, or of two, and return the tokenizer.
 
     `languages` are the codes of the target languages when there are several; each gets a tag `<2de>` in the source
-    vocabulary. A text too small for `vocab_size` gives a smaller vocabulary.
+    vocabulary. With `simplify_chinese` the tokenizer reads traditional characters as the simplified ones it was taught.
+    A text too small for `vocab_size` gives a smaller vocabulary.
     """
-    normalization: Normalization = Nfkc() if config.normalization == "nfkc" else Untouched()
+    normalization: Normalization = named_normalization(config.normalization)
+    if simplify_chinese:
+        normalization = Simplified(named_normalization(config.normalization), learn_character_table())
     tags = [f"<2{language}>" for language in languages]
     if config.shared:
         source = target = _learn_side(config, chain(source_lines, target_lines), normalization, tags)
@@ -70,7 +73,7 @@ def _learn_side(
     if room < 1:
         raise UserError(f"`tokenizer.vocab_size` must be above {len(names)}, but is {config.vocab_size}.")
     counts = _count_words(lines, normalization)
-    alphabet = _alphabet(counts, room)
+    alphabet = _alphabet(counts, room, config.character_coverage)
     counts = _within_alphabet(counts, alphabet)
     learn = _learn_merges if config.kind == "bpe" else _learn_scores
     pieces, segmentation = learn(counts, alphabet, room)
@@ -95,7 +98,7 @@ def _count_words(lines: Iterable[str], normalization: Normalization) -> dict[str
     return dict(sorted(counts.items()))
 
 
-def _alphabet(counts: dict[str, int], room: int) -> set[str]:
+def _alphabet(counts: dict[str, int], room: int, coverage: float) -> set[str]:
     """Return the most frequent characters: enough to cover the text, and leaving half of the room for longer pieces."""
     frequencies: Counter[str] = Counter()
     for word, count in counts.items():
@@ -106,7 +109,7 @@ def _alphabet(counts: dict[str, int], room: int) -> set[str]:
     alphabet = {SPACE_MARK}
     covered = frequencies[SPACE_MARK]
     for character, frequency in ranked:
-        if covered >= _CHARACTER_COVERAGE * total or len(alphabet) >= max(room // 2, 1):
+        if covered >= coverage * total or len(alphabet) >= max(room // 2, 1):
             break
         if character != SPACE_MARK and is_ordinary(character):
             alphabet.add(character)

@@ -1,7 +1,8 @@
 """What happens to text before it is cut into pieces, and how to find the way back to the original characters.
 
-A `Normalization` is a pure function on strings; three are known: Unicode's NFKC, nothing, and the character map that
-SentencePiece models carry. This file knows nothing of pieces or vocabularies.
+A `Normalization` is a pure function on strings: Unicode's NFKC, its NFC with full-width letters and digits folded,
+nothing, the character map that SentencePiece models carry, and any of ours followed by simplified Chinese characters.
+This file knows nothing of pieces or vocabularies.
 """
 
 import base64
@@ -11,20 +12,25 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from tokenizers import normalizers
 
 from heedful.errors import UserError
+from heedful.text.chinese import CharacterTable
 
 _NO_CHARACTER = re.compile("[\ud800-\udfff\U0010fffe\U0010ffff]")
+
+_FULL_WIDTH = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
+_FULL_WIDTH_SHIFT = 0xFEE0
 
 
 class Normalization(Protocol):
     """A way to make equal what should be read as equal."""
 
-    collapses_spaces: ClassVar[bool]
-    """Whether runs of white space become one space, and none stays at the ends."""
+    @property
+    def collapses_spaces(self) -> bool:
+        """Whether runs of white space become one space, and none stays at the ends."""
 
     def replace(self, text: str) -> str:
         """Map characters, white space apart."""
@@ -46,6 +52,26 @@ class Nfkc:
     def to_dict(self) -> dict[str, str]:
         """Describe this normalisation for the tokenizer file."""
         return {"kind": "nfkc"}
+
+
+@dataclass(frozen=True)
+class Nfc:
+    """Unicode's canonical composition, and full-width Latin letters and digits as ordinary ones.
+
+    Nothing else is folded. Chinese punctuation above all stays as it is: NFKC turns ，？！ into their ASCII likeness.
+    """
+
+    collapses_spaces: ClassVar[bool] = True
+
+    def replace(self, text: str) -> str:
+        """Return the NFC form, letters and digits in their ordinary width."""
+        # Folded first: an ordinary letter composes with the accent that follows it, a full-width one does not.
+        folded = _FULL_WIDTH.sub(lambda found: chr(ord(found.group()) - _FULL_WIDTH_SHIFT), text)
+        return unicodedata.normalize("NFC", folded)
+
+    def to_dict(self) -> dict[str, str]:
+        """Describe this normalisation for the tokenizer file."""
+        return {"kind": "nfc"}
 
 
 @dataclass(frozen=True)
@@ -84,19 +110,58 @@ class CharacterMap:
         return {"kind": "charsmap", "charsmap": base64.b64encode(self.charsmap).decode("ascii")}
 
 
+@dataclass(frozen=True)
+class Simplified:
+    """Another normalisation, and after it simplified Chinese characters in the places of traditional ones."""
+
+    before: Nfkc | Nfc | Untouched
+    table: CharacterTable
+
+    @property
+    def collapses_spaces(self) -> bool:
+        """What the normalisation before it says."""
+        return self.before.collapses_spaces
+
+    def replace(self, text: str) -> str:
+        """Normalise, then simplify."""
+        return self.table.replace(self.before.replace(text))
+
+    def to_dict(self) -> dict[str, str]:
+        """Describe this normalisation for the tokenizer file."""
+        table = {"traditional": self.table.traditional, "simplified": self.table.simplified}
+        return {"kind": "simplified", "before": self.before.to_dict()["kind"], **table}
+
+
+def named_normalization(name: Literal["nfkc", "nfc", "none"]) -> Nfkc | Nfc | Untouched:
+    """Return the normalisation that a config asks for by name."""
+    match name:
+        case "nfkc":
+            return Nfkc()
+        case "nfc":
+            return Nfc()
+        case "none":
+            return Untouched()
+
+
 def normalization_from_dict(description: dict[str, str]) -> Normalization:
     """Make the normalisation that `to_dict` described."""
     match description:
-        case {"kind": "nfkc"}:
-            return Nfkc()
-        case {"kind": "none"}:
-            return Untouched()
+        case {"kind": "nfkc" | "nfc" | "none" as name, **others} if not others:
+            return named_normalization(name)
         case {"kind": "charsmap", "charsmap": str(encoded)}:
             try:
                 return CharacterMap(base64.b64decode(encoded, validate=True))
             except binascii.Error as error:
                 raise UserError("The character map of the tokenizer must be base64, but is not.") from error
-    raise UserError(f'The normalisation must be "nfkc", "none" or "charsmap", but is {description!r}.')
+        case {
+            "kind": "simplified",
+            "before": "nfkc" | "nfc" | "none" as name,
+            "traditional": str(traditional),
+            "simplified": str(simplified),
+        }:
+            return Simplified(named_normalization(name), CharacterTable(traditional, simplified))
+    kinds = '"nfkc", "nfc", "none", "charsmap" or "simplified"'
+    raise UserError(f"The normalisation must be {kinds}, but is {description!r}.")
 
 
 def normalize(text: str, normalization: Normalization) -> str:
@@ -116,6 +181,9 @@ class Aligned:
 
 def normalize_aligned(text: str, normalization: Normalization) -> Aligned:
     """Do what `normalize` does, and remember where each character came from."""
+    if isinstance(normalization, Simplified):  # which looks at neighbours, but leaves every character in its place
+        aligned = normalize_aligned(text, normalization.before)
+        return Aligned(normalization.table.replace(aligned.text), aligned.spans)
     text = _characters_only(text)
     characters: list[str] = []
     spans: list[tuple[int, int]] = []

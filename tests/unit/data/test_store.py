@@ -76,8 +76,9 @@ def test_whatever_changes_the_tokens_makes_another_store(
         folder(data, dropout=SubwordDropout(0.1, 1)),
         folder(data, dropout=SubwordDropout(0.1, 2)),
         folder(data.model_copy(update={"train": [write_corpus("other", [*ENGLISH[:-1], "x"], GERMAN)]})),
+        folder(data.model_copy(update={"train": [write_corpus("moved", ENGLISH, GERMAN, simplify_chinese=True)]})),
     }
-    assert len(folders) == 6
+    assert len(folders) == 7
 
 
 def test_a_damaged_store_is_built_anew(data: DataConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:

@@ -71,6 +71,14 @@ def test_two_vocabularies_when_they_are_not_shared() -> None:
     assert not again.shared
 
 
+def test_rare_characters_get_pieces_when_more_of_the_text_is_to_be_covered() -> None:
+    lines = ["aaaa bbbb " * 300, "猫"]
+    spelled = learn_tokenizer(TokenizerConfig(vocab_size=300), lines, [])
+    whole = learn_tokenizer(TokenizerConfig(vocab_size=300, character_coverage=1.0), lines, [])
+    assert "猫" not in spelled.source.vocabulary
+    assert "猫" in whole.source.vocabulary
+
+
 def test_text_too_small_for_the_vocabulary_gives_a_smaller_one() -> None:
     assert learn_tokenizer(TokenizerConfig(vocab_size=8000), ["ab ab"], []).source_vocab_size < 280
     silent = learn_tokenizer(TokenizerConfig(vocab_size=300), [], [])
