@@ -116,8 +116,7 @@ class TokenizerConfig(Section):
     """Unicode normalisation before anything else. For Chinese take "nfc": "nfkc" turns ，？！ into ASCII."""
 
     character_coverage: float = Field(default=0.9995, gt=0, le=1)
-    """Share of the text whose characters get pieces of their own; rarer ones are written as bytes. Where a language of
-    many characters, such as Chinese, is a small part of the text, it needs more: 0.99999."""
+    """Share of the text whose characters get pieces; others are written as bytes. With some Chinese, take 0.99999."""
 
     dropout: float = Field(default=0.0, ge=0, lt=1)
     """BPE-dropout (Provilkov et al., 2020): how often a merge is skipped in training. Only for `kind = "bpe"`."""
