@@ -12,13 +12,16 @@ from typer.core import TyperGroup
 from heedful import __version__
 from heedful.cli.check import check
 from heedful.cli.console import exits, write_line
+from heedful.cli.data import data
 from heedful.cli.demo import demo
+from heedful.cli.distill import distill
 from heedful.cli.evaluate import evaluate
 from heedful.cli.export import export
 from heedful.cli.import_ import import_
 from heedful.cli.info import info
 from heedful.cli.train import train
 from heedful.cli.translate import translate
+from heedful.cli.tune import tune
 
 
 class Verbs(TyperGroup):
@@ -41,7 +44,10 @@ app = typer.Typer(
 )
 app.command("translate")(translate)
 app.command("train")(train)
+app.command("distill")(distill)
 app.command("evaluate")(evaluate)
+app.command("tune")(tune)
+app.command("data")(data)
 app.command("check")(check)
 app.command("info")(info)
 app.command("demo")(demo)

@@ -99,6 +99,38 @@ class DataConfig(Section):
     filters: FilterConfig = FilterConfig()
     """Which training pairs are left out."""
 
+    bidirectional: bool = False
+    """Learn both ways: every corpus counts once more with its sides exchanged, and the target language is told."""
+
+    temperature: float = Field(default=1.0, ge=1)
+    """Evens out directions of unequal size: n pairs are drawn as if they were n^(1/temperature); 1 changes nothing."""
+
+
+def both_ways(data: DataConfig) -> DataConfig:
+    """Return the same data with the exchanged corpora written out, so that nobody else need know of `bidirectional`."""
+    if not data.bidirectional:
+        return data
+    train = [*data.train, *(_exchanged(corpus, data) for corpus in data.train)]
+    validation = [*data.validation, *(_exchanged(corpus, data) for corpus in data.validation)]
+    test = data.test | {f"{name}_reversed": _exchanged(corpus, data) for name, corpus in data.test.items()}
+    return data.model_copy(update={"train": train, "validation": validation, "test": test, "bidirectional": False})
+
+
+def _exchanged(corpus: Corpus, data: DataConfig) -> Corpus:
+    """Return a corpus with source and target in each other's place."""
+    languages = {
+        "source_language": corpus.target_language or data.target_language,
+        "target_language": corpus.source_language or data.source_language,
+    }
+    match corpus:
+        case LineCorpus():
+            sides: dict[str, object] = {"source": corpus.target, "target": corpus.source}
+        case TsvCorpus():
+            sides = {"source_column": corpus.target_column, "target_column": corpus.source_column}
+        case JsonlCorpus():
+            sides = {"source_key": corpus.target_key, "target_key": corpus.source_key}
+    return corpus.model_copy(update={**sides, **languages})
+
 
 class TokenizerConfig(Section):
     """How text becomes tokens. The tokenizer is learned from the training corpora."""

@@ -14,6 +14,7 @@ from typing import cast
 
 from pydantic import JsonValue, ValidationError
 
+from heedful.config.data import both_ways
 from heedful.config.explain import Table, explain, fill_default_kinds
 from heedful.config.presets import PRESETS
 from heedful.config.run import RunConfig
@@ -43,7 +44,7 @@ def parse_config(text: str, overrides: Sequence[str] = (), *, origin: str = "The
         raise ConfigError(origin, [*problems, *explain(RunConfig, error)]) from error
     if problems:
         raise ConfigError(origin, problems)
-    return config
+    return config.model_copy(update={"data": both_ways(config.data)})
 
 
 def dump_toml(config: RunConfig) -> str:

@@ -1,6 +1,7 @@
 """The data of a training run: its tokenizer, its batches, and the pairs it is judged on."""
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,11 +49,33 @@ def prepare_data(config: RunConfig, folder: Path, *, pin_memory: bool, say: Say)
         seed=config.seed,
         bos_id=tokenizer.bos_id,
         pad_id=tokenizer.pad_id,
-        weights=[corpus.weight for corpus in config.data.train],
+        weights=corpus_weights(config.data, [report.num_kept for report in store.reports]),
         max_tokens=config.data.filters.max_tokens,
     )
     say(f"An epoch has {stream.num_batches(0):,} batches; validation is on {count_of(len(validation), 'pair')}.")
     return TrainingData(tokenizer, partial(prefetch, stream, pin_memory=pin_memory), len(store), validation)
+
+
+def corpus_weights(data: DataConfig, sizes: Sequence[int]) -> list[float]:
+    """Return how often a pair of each training corpus occurs in an epoch, `sizes` being their numbers of pairs.
+
+    The largest direction keeps the weights of the config; `data.temperature` repeats the pairs of the others.
+    """
+    directions = [direction_of(corpus, data) for corpus in data.train]
+    pairs: dict[tuple[str, str], float] = defaultdict(float)
+    for direction, corpus, size in zip(directions, data.train, sizes, strict=True):
+        pairs[direction] += corpus.weight * size
+    largest = max(pairs.values())
+    exponent = 1 / data.temperature - 1
+    return [
+        corpus.weight * (max(pairs[direction], 1.0) / largest) ** exponent if exponent else corpus.weight
+        for direction, corpus in zip(directions, data.train, strict=True)
+    ]
+
+
+def direction_of(corpus: Corpus, data: DataConfig) -> tuple[str, str]:
+    """Return source and target language of a corpus."""
+    return corpus.source_language or data.source_language, language_of(corpus, data)
 
 
 def target_languages(data: DataConfig) -> list[str]:
@@ -69,7 +92,7 @@ def language_of(corpus: Corpus, data: DataConfig) -> str:
 def read_validation(data: DataConfig) -> list[ValidationPair]:
     """Read the pairs a run is judged on; a pair with an empty side says nothing and is passed over."""
     pairs = [
-        ValidationPair(pair.source, pair.target, language_of(corpus, data))
+        ValidationPair(pair.source, pair.target, *direction_of(corpus, data))
         for corpus in data.validation
         for pair in read_pairs(corpus)
         if pair.source.strip() and pair.target.strip()

@@ -15,44 +15,60 @@ from heedful.config.run import RunConfig
 from heedful.config.training import NoRegularizer
 from heedful.data.batch import Batch, collate
 from heedful.decoding import Decodable
-from heedful.evaluation.scores import bleu
+from heedful.evaluation.scores import bleu, tokenizer_of
 from heedful.tasks.translation import Translator, max_positions
 from heedful.text.tokenizer import Tokenizer
+from heedful.training.journal import Record
 from heedful.training.loop import Validation
 from heedful.training.sequence_loss import sequence_loss
 
 
 @dataclass(frozen=True)
 class ValidationPair:
-    """A sentence, its reference, and the language of the reference."""
+    """A sentence, its reference, and the languages of both."""
 
     source: str
     target: str
-    language: str
+    source_language: str
+    target_language: str
+
+    @property
+    def direction(self) -> str:
+        """Name the direction, as in "en-de"."""
+        return f"{self.source_language}-{self.target_language}"
 
 
 class Validator:
-    """Judges a model on fixed pairs."""
+    """Judges a model on fixed pairs, each direction by itself; the score of several is their mean."""
 
     def __init__(self, config: RunConfig, tokenizer: Tokenizer, pairs: Sequence[ValidationPair]) -> None:
         self.config = config
         self.tokenizer = tokenizer
-        self.pairs = pairs
         self.batches = _batches(tokenizer, pairs, config.training.batch_tokens)
+        self.directions: dict[str, list[ValidationPair]] = {}
+        for pair in pairs:
+            self.directions.setdefault(pair.direction, []).append(pair)
         self._loss = sequence_loss(label_smoothing=0.0, regularizer=NoRegularizer())
 
     def __call__(self, model: nn.Module) -> Validation:
         """Judge a model that is in evaluation mode."""
         settings = self.config.validation
         numbers = self._mean_loss(model)
-        num_decoded = settings.num_samples if settings.metric == "loss" else settings.max_sentences or len(self.pairs)
-        decoded = self.pairs[: max(num_decoded, settings.num_samples)]
-        texts = self._translate(model, decoded)
-        if settings.metric == "bleu":
-            references = [pair.target for pair in decoded]
-            numbers["bleu"] = bleu(texts, references, tokenize=settings.bleu_tokenize)
-        shown = list(zip(decoded, texts, strict=True))[: settings.num_samples]
-        samples = [{"source": pair.source, "translation": text, "reference": pair.target} for pair, text in shown]
+        scores: dict[str, float] = {}
+        samples: list[Record] = []
+        for direction, pairs in self.directions.items():
+            wanted = settings.num_samples if settings.metric == "loss" else settings.max_sentences or len(pairs)
+            decoded = pairs[: max(wanted, settings.num_samples)]
+            texts = self._translate(model, decoded)
+            if settings.metric == "bleu":
+                tokenize = tokenizer_of(decoded[0].target_language, settings.bleu_tokenize)
+                scores[direction] = bleu(texts, [pair.target for pair in decoded], tokenize=tokenize)
+            shown = list(zip(decoded, texts, strict=True))[: settings.num_samples]
+            samples += [{"source": pair.source, "translation": text, "reference": pair.target} for pair, text in shown]
+        if scores:
+            numbers["bleu"] = sum(scores.values()) / len(scores)
+        if len(scores) > 1:
+            numbers |= {f"bleu_{direction}": score for direction, score in scores.items()}
         return Validation(numbers, samples)
 
     def _mean_loss(self, model: nn.Module) -> dict[str, float]:
@@ -64,30 +80,22 @@ class Validator:
         return {"loss": loss, "perplexity": math.exp(min(loss, 700.0))}
 
     def _translate(self, model: nn.Module, pairs: Sequence[ValidationPair]) -> list[str]:
-        data = self.config.data
+        """Translate the sentences of one direction."""
         translator = Translator(
             cast(Decodable[Any], model),
             self.tokenizer,
             self.config.decoding,
-            source_language=data.source_language,
-            target_language=data.target_language,
+            source_language=pairs[0].source_language,
+            target_language=pairs[0].target_language,
             device=next(model.parameters()).device,
             max_positions=max_positions(self.config.model),
         )
-        if not self.tokenizer.languages:
-            return translator.translate([pair.source for pair in pairs], beam_size=1)
-        texts = [""] * len(pairs)
-        for language in sorted({pair.language for pair in pairs}):
-            numbers = [number for number, pair in enumerate(pairs) if pair.language == language]
-            sources = [pairs[number].source for number in numbers]
-            for number, text in zip(numbers, translator.translate(sources, to=language, beam_size=1), strict=True):
-                texts[number] = text
-        return texts
+        return translator.translate([pair.source for pair in pairs], beam_size=1)
 
 
 def _batches(tokenizer: Tokenizer, pairs: Sequence[ValidationPair], batch_tokens: int) -> list[Batch]:
     """Cut the pairs into batches of similar length within a budget of padded tokens."""
-    languages = [pair.language for pair in pairs] if tokenizer.languages else None
+    languages = [pair.target_language for pair in pairs] if tokenizer.languages else None
     sources = tokenizer.encode_source_batch([pair.source for pair in pairs], languages)
     targets = tokenizer.encode_target_batch([pair.target for pair in pairs])
     order = sorted(range(len(pairs)), key=lambda number: (len(targets[number]), len(sources[number])))

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from heedful.config.training import NoRegularizer, RDrop, Regularizer, SimCut
-from heedful.training.loss import LossSum, kl_divergence, symmetric_kl_divergence
-from heedful.training.projected_loss import projected_cross_entropy, projected_sum
+from heedful.training.loss import LossSum
+from heedful.training.projected_loss import Agreement, projected_agreement, projected_cross_entropy
 
 
 class Projection(Protocol):
@@ -128,14 +128,19 @@ def _r_drop(
 ) -> Sums:
     """Half of R-Drop's loss (Liang et al., 2021, equation 4), so that one token weighs as much as without it."""
     both_masks = _twice(source_mask)
-    hidden = model.decode(_twice(inputs), model.encode(_twice(source), both_masks), both_masks)
-    projection = model.output_projection
-    loss, nll = projected_cross_entropy(
-        hidden, projection.weight, projection.bias, _twice(outputs), _twice(mask), smoothing=smoothing
+    first, second = model.decode(_twice(inputs), model.encode(_twice(source), both_masks), both_masks).chunk(2)
+    projection, half, quarter = model.output_projection, 0.5, config.weight / 4
+    loss, nll, divergence = projected_agreement(
+        first,
+        second,
+        projection.weight,
+        projection.bias,
+        outputs,
+        mask,
+        smoothing=smoothing,
+        weights=Agreement(half, half, quarter, quarter),
     )
-    first, second = hidden.chunk(2)
-    divergence = projected_sum(symmetric_kl_divergence, projection.weight, projection.bias, first, second, mask=mask)
-    return (loss + config.weight * divergence) / 2, {"nll": nll / 2, "divergence": divergence.detach()}
+    return loss, {"nll": nll, "divergence": divergence * 2 / config.weight}
 
 
 def _simcut(
@@ -157,9 +162,17 @@ def _simcut(
     memory = model.encode(_twice(source), both_masks, keep_source)
     full, cut = model.decode(_twice(inputs), memory, both_masks, keep_inputs).chunk(2)
     projection = model.output_projection
-    loss, nll = projected_cross_entropy(full, projection.weight, projection.bias, outputs, mask, smoothing=smoothing)
-    divergence = projected_sum(kl_divergence, projection.weight, projection.bias, full, cut, mask=mask)
-    return loss + config.weight * divergence, {"nll": nll, "divergence": divergence.detach()}
+    loss, nll, divergence = projected_agreement(
+        full,
+        cut,
+        projection.weight,
+        projection.bias,
+        outputs,
+        mask,
+        smoothing=smoothing,
+        weights=Agreement(1.0, 0.0, config.weight, 0.0),
+    )
+    return loss, {"nll": nll, "divergence": divergence / config.weight}
 
 
 def _twice(rows: Tensor) -> Tensor:

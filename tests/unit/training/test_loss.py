@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from heedful.training import projected_loss
 from heedful.training.loss import kl_divergence, label_smoothed_cross_entropy, symmetric_kl_divergence
-from heedful.training.projected_loss import projected_cross_entropy, projected_sum
+from heedful.training.projected_loss import Agreement, projected_agreement, projected_cross_entropy
 
 
 @pytest.fixture
@@ -102,14 +102,45 @@ def test_divergences_vanish_for_equal_and_agree_with_torch_for_different(tensors
     torch.testing.assert_close(symmetric_kl_divergence(logits, other, mask), (forth + back) / 2)
 
 
-def test_a_divergence_in_slices_is_the_whole_one(tensors, monkeypatch):
-    monkeypatch.setattr(projected_loss, "_SLICE_ON_CPU", 300)
-    hidden, other, weight, bias = (tensors[name] for name in ("hidden", "other", "weight", "bias"))
-    whole = symmetric_kl_divergence(
-        functional.linear(hidden, weight, bias), functional.linear(other, weight, bias), tensors["mask"]
+def readable_agreement(first, second, target_ids, mask, weights):
+    losses = [label_smoothed_cross_entropy(side, target_ids, mask, smoothing=0.1) for side in (first, second)]
+    divergence = weights.forward * kl_divergence(first, second, mask) + weights.backward * kl_divergence(
+        second, first, mask
     )
-    sliced = projected_sum(symmetric_kl_divergence, weight, bias, hidden, other, mask=tensors["mask"])
-    torch.testing.assert_close(sliced, whole)
-    wanted = [hidden, other, weight, bias]
-    for gradient, expected in zip(torch.autograd.grad(sliced, wanted), torch.autograd.grad(whole, wanted), strict=True):
-        torch.testing.assert_close(gradient, expected)
+    loss = weights.first * losses[0][0] + weights.second * losses[1][0] + divergence
+    return loss, weights.first * losses[0][1] + weights.second * losses[1][1], divergence
+
+
+AGREEMENTS = [Agreement(0.5, 0.5, 1.25, 1.25), Agreement(1.0, 0.0, 3.0, 0.0), Agreement(0.3, 0.6, 0.0, 2.0)]
+
+
+@pytest.mark.parametrize("weights", AGREEMENTS, ids=["R-Drop", "SimCut", "other"])
+@pytest.mark.parametrize("budget", [300, 1 << 20], ids=["six rows a slice", "one slice"])
+def test_the_fast_agreement_of_two_passes_equals_the_readable_one(tensors, monkeypatch, weights, budget):
+    monkeypatch.setattr(projected_loss, "_SLICE_ON_CPU", budget)
+    wanted = [tensors[name] for name in ("hidden", "other", "weight", "bias")]
+    target_ids, mask = tensors["target_ids"], tensors["mask"]
+    first, second = (functional.linear(side, *wanted[2:]) for side in wanted[:2])
+    expected = readable_agreement(first, second, target_ids, mask, weights)
+    found = projected_agreement(*wanted, target_ids, mask, smoothing=0.1, weights=weights)
+    for value, readable in zip(found, expected, strict=True):
+        torch.testing.assert_close(value, readable)
+    gradients, readable_gradients = (torch.autograd.grad(sums[0] / 3, wanted) for sums in (found, expected))
+    for gradient, readable in zip(gradients, readable_gradients, strict=True):
+        torch.testing.assert_close(gradient, readable, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("weights", [None, *AGREEMENTS], ids=["plain", "R-Drop", "SimCut", "other"])
+@pytest.mark.parametrize("vocab", [50, 5000])
+def test_the_kernels_equal_the_operations(weights, vocab):
+    generator = torch.Generator().manual_seed(1)
+    logits = [3 * torch.randn(37, vocab, generator=generator) for _ in range(1 if weights is None else 2)]
+    target_ids = torch.randint(0, vocab, (37,), generator=generator)
+    mask = torch.rand(37, generator=generator) > 0.3
+    expected_sums, expected = projected_loss._loss_of_logits(logits, target_ids, mask, 0.1, weights)
+    on_gpu = [side.cuda() for side in logits]
+    sums, gradients = projected_loss._loss_of_logits(on_gpu, target_ids.cuda(), mask.cuda(), 0.1, weights)
+    torch.testing.assert_close(sums.cpu(), expected_sums, rtol=1e-5, atol=1e-4)
+    for gradient, wanted in zip(gradients, expected, strict=True):
+        torch.testing.assert_close(gradient.cpu(), wanted, rtol=1e-4, atol=1e-6)

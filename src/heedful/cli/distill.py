@@ -1,0 +1,47 @@
+"""`heedful distill`: a teacher's translations of a training set, as corpora for a student."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heedful.cli import options
+from heedful.cli.console import flush, note, write_line
+from heedful.errors import UserError
+
+
+def distill(
+    config: options.Config,
+    overrides: options.Overrides = None,
+    model: Annotated[
+        list[Path] | None,
+        typer.Option("--model", "-m", metavar="DIR", help="The teacher; several times for an ensemble of teachers."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the corpora are written.")] = Path(
+        "data/distilled"
+    ),
+    beam: options.Beam = None,
+    n_best: Annotated[
+        int, typer.Option("--n-best", metavar="N", min=1, help="Translations of each sentence that are kept.")
+    ] = 1,
+    device: options.Device = None,
+) -> None:
+    """Translate the training corpora of CONFIG with one or more teachers.
+
+    Writes one tab-separated file per corpus and direction, and prints the
+    sections that name them in a student's configuration.
+    """
+    if not model:
+        raise UserError("The teacher must be named: --model DIR, several times for an ensemble.")
+    from heedful.config.load import load_config
+    from heedful.tasks.distillation import distill as distill_corpora
+    from heedful.tasks.loading import load_translator
+
+    data = load_config(config, overrides or []).data
+    translator = load_translator(model, device=device)
+    for corpus in distill_corpora(data, translator, out, beam_size=beam, n_best=n_best, say=note):
+        write_line(
+            f'[[data.train]]\nkind = "tsv"\npath = "{corpus.path}"\n'
+            f'source_language = "{corpus.source_language}"\ntarget_language = "{corpus.target_language}"\n'
+        )
+        flush()

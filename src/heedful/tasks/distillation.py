@@ -1,0 +1,107 @@
+"""Sequence-level distillation (Kim and Rush, 2016): a teacher's translations of a training set, as a new corpus.
+
+For every training corpus of a run one file is written: its sources, each once, with what the teacher makes of them.
+Read with its columns exchanged such a file pairs real targets with translated sources, so the files of both directions
+together are also the data of back-translation. Files are finished one by one and kept, so a run that was stopped goes
+on with the first that is missing.
+"""
+
+import gzip
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from heedful.config.data import Corpus, DataConfig
+from heedful.data.readers import read_pairs
+from heedful.errors import count_of
+from heedful.files import write_atomic
+from heedful.tasks.training_data import direction_of
+from heedful.tasks.translation import Translation, Translator
+from heedful.text.lines import one_line
+
+_AT_ONCE = 1 << 16
+"""Sentences translated together: enough to sort by length, few enough to tell how it goes."""
+
+
+@dataclass(frozen=True)
+class DistilledCorpus:
+    """A file of sources and translations, and what it was made from."""
+
+    path: Path
+    source_language: str
+    target_language: str
+    num_pairs: int
+    num_left_out: int
+    """Translations a student should not learn from: empty, cut off or otherwise doubtful."""
+
+
+def distill(
+    data: DataConfig,
+    translator: Translator,
+    out: Path,
+    *,
+    beam_size: int | None = None,
+    n_best: int = 1,
+    say: Callable[[str], None],
+) -> list[DistilledCorpus]:
+    """Translate the sources of every training corpus into tab-separated files in `out`; existing files stay."""
+    out.mkdir(parents=True, exist_ok=True)
+    distilled = []
+    for number, corpus in enumerate(data.train):
+        source_language, target_language = direction_of(corpus, data)
+        path = out / f"{number}.{source_language}-{target_language}.tsv.gz"
+        if path.exists():
+            say(f"{path} is there already.")
+            continue
+        sources = _distinct_sources(corpus)
+        say(f"{path}: translating {count_of(len(sources), 'distinct sentence')}.")
+        translate = _Teacher(translator, source_language, target_language, beam_size, n_best)
+        lines, num_left_out = [], 0
+        for part in _pieces(sources):
+            for translation in translate(part):
+                kept = _usable(translation)
+                num_left_out += not kept
+                lines += [f"{one_line(translation.source)}\t{one_line(text)}\n" for text in kept]
+            say(f"{path}: {len(lines):,} pairs.")
+        write_atomic(path, gzip.compress("".join(lines).encode(), mtime=0))
+        distilled.append(DistilledCorpus(path, source_language, target_language, len(lines), num_left_out))
+    return distilled
+
+
+@dataclass(frozen=True)
+class _Teacher:
+    """A translator with its request."""
+
+    translator: Translator
+    source_language: str
+    target_language: str
+    beam_size: int | None
+    n_best: int
+
+    def __call__(self, sources: Sequence[str]) -> list[Translation]:
+        several = len(self.translator.target_languages) > 1
+        return self.translator.translate_detailed(
+            sources,
+            to=self.target_language if several else None,
+            from_=self.source_language if several else None,
+            beam_size=self.beam_size,
+            n_best=self.n_best,
+        )
+
+
+def _distinct_sources(corpus: Corpus) -> list[str]:
+    """Return the sources that have text, each once, in the order of the corpus."""
+    return list(dict.fromkeys(source for pair in read_pairs(corpus) if (source := pair.source.strip())))
+
+
+def _pieces(sources: Sequence[str]) -> Iterator[list[str]]:
+    remaining = iter(sources)
+    while piece := list(islice(remaining, _AT_ONCE)):
+        yield piece
+
+
+def _usable(translation: Translation) -> list[str]:
+    """Return the alternatives a student may learn from: those that ended by themselves and say something."""
+    texts = [alternative.text for alternative in translation.alternatives if alternative.finish_reason == "eos"]
+    return [text for text in dict.fromkeys(texts) if text.strip()]
