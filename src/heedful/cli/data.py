@@ -59,7 +59,7 @@ def data(
 
 
 def _list(*, as_json: bool) -> None:
-    from heedful.tasks.download_display import in_megabytes
+    from heedful.tasks.download_display import size_in_words
     from heedful.tasks.public_corpora import PUBLIC_CORPORA
 
     for corpus in PUBLIC_CORPORA:
@@ -75,5 +75,5 @@ def _list(*, as_json: bool) -> None:
             write_line(json.dumps(fields, ensure_ascii=False))
         else:
             write_line(f"{corpus.name:<9} {corpus.description}")
-            write_line(f"          about {in_megabytes(corpus.num_bytes)} from {corpus.source}")
+            write_line(f"          about {size_in_words(corpus.num_bytes)} from {corpus.source}")
             write_line(f"          {corpus.licence}")

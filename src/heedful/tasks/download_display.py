@@ -3,6 +3,7 @@
 Both are listeners of downloads.py and write to the stream they are given (standard error, for the command line).
 """
 
+import math
 import sys
 from types import TracebackType
 from typing import Protocol, Self, TextIO
@@ -54,7 +55,7 @@ class PlainDownloadDisplay:
         """Write the name and the size, and where it goes on."""
         self._name, self._total = name, total
         self._shown_percent = self._percent(done)
-        size = "size unknown" if total is None else in_megabytes(total)
+        size = "size unknown" if total is None else size_in_words(total)
         self.say(f"{name}  {size}" + (f", going on at {self._shown_percent} %" if done else ""))
 
     def advance(self, done: int) -> None:
@@ -109,7 +110,6 @@ class BarDownloadDisplay:
         self._progress.console.print(sentence, markup=False, highlight=False)
 
 
-def in_megabytes(num_bytes: int) -> str:
-    """Say a size: "0.6 MB", "84 MB"."""
-    megabytes = num_bytes / 1e6
-    return f"{megabytes:.0f} MB" if megabytes >= 10 else f"{megabytes:.1f} MB"
+def size_in_words(num_bytes: int) -> str:
+    """Say a size: "23 kB", "84 MB"."""
+    return f"{num_bytes / 1e6:.0f} MB" if num_bytes >= 10_000_000 else f"{math.ceil(num_bytes / 1e3):,} kB"
