@@ -5,6 +5,7 @@ A folder closes with `manifest.json`, the size and sha256 of every other file, s
 This file knows bytes and names; it knows nothing of tensors, checkpoints or models, and does not import torch.
 """
 
+import ctypes
 import errno
 import hashlib
 import json
@@ -24,6 +25,7 @@ MANIFEST = "manifest.json"
 FORMAT_VERSION = 1
 _PARTIAL = ".partial-"
 _BLOCK = 1 << 22
+_HERE, _RENAME_EXCHANGE = -100, 2  # AT_FDCWD and the flag of renameat2, from Linux's headers
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -82,6 +84,22 @@ def publish_folder(final: Path, fill: Callable[[Path], None]) -> None:
             shutil.rmtree(partial, ignore_errors=True)
             raise
         _sync_folder(final.parent)
+
+
+def replace_folder(final: Path, make: Callable[[Path], None]) -> None:
+    """Let `make` write a whole folder beside `final`, then put it in its place; what `final` held is removed.
+
+    Where the system can exchange two names (Linux can), there is no moment without a whole folder. Elsewhere there is
+    one of two renames, and a kill in it leaves both folders, whole, under hidden names.
+    """
+    fresh = _partial_name(final)
+    with writing(final):
+        try:
+            make(fresh)
+            _exchange(fresh, final)
+            _sync_folder(final.parent)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
 
 
 def sweep_partial(folder: Path) -> list[Path]:
@@ -197,6 +215,21 @@ def _list_files(folder: Path) -> list[str]:
 
 def _partial_name(path: Path) -> Path:
     return path.with_name(f".{path.name}{_PARTIAL}{secrets.token_hex(4)}")
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Let two folders take each other's name."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    if rename is not None and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+        return
+    spare = _partial_name(other)
+    other.rename(spare)
+    try:
+        one.rename(other)
+    except BaseException:
+        spare.rename(other)
+        raise
+    spare.rename(one)
 
 
 def _write_forced(path: Path, data: bytes) -> None:

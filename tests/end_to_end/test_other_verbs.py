@@ -1,4 +1,4 @@
-"""`evaluate`, `check`, `info`, `demo`, `import` and `export` as processes."""
+"""`check`, `info`, `demo`, `import` and `export` as processes."""
 
 import json
 import shutil
@@ -8,28 +8,6 @@ import pytest
 
 from heedful.config import load_config, parse_config
 from heedful.tasks.demo import SETTINGS
-
-
-def test_evaluate_prints_scores_with_intervals_and_signatures(heedful, small_run) -> None:
-    result = heedful("evaluate", small_run.run, "--beam", "1", cwd=small_run.root)
-    assert result.returncode == 0, result.stderr.decode()
-    lines = result.stdout.decode().split("\n")
-    assert lines[0].startswith("unseen: 60 lines in ")
-    assert [line.split()[0] for line in lines[1:4]] == ["BLEU", "chrF2", "TER"]
-    assert all("95 % [" in line and "version:" in line for line in lines[1:4])
-
-
-def test_evaluate_scores_any_files_and_agrees_with_translate(heedful, small_run, tmp_path: Path) -> None:
-    out = tmp_path / "out.de"
-    files = (small_run.root / "test.en", small_run.root / "test.de")
-    result = heedful("evaluate", small_run.run / "model", "--data", *files, "--json", "--beam", "1", "--out", out)
-    assert result.returncode == 0, result.stderr.decode()
-    report = json.loads(result.stdout)
-    assert report["lines"] == 60
-    bleu = report["scores"][0]
-    assert bleu["low"] <= bleu["value"] <= bleu["high"]
-    translated = heedful("translate", "-m", small_run.run, "--beam", "1", stdin=files[0].read_bytes())
-    assert out.read_bytes() == translated.stdout
 
 
 def test_check_counts_and_estimates(heedful, small_run) -> None:

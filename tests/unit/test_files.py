@@ -11,6 +11,7 @@ from heedful.files import (
     append,
     publish_folder,
     remove_folder,
+    replace_folder,
     sha256_file,
     sweep_partial,
     verify_manifest,
@@ -116,6 +117,28 @@ def test_leftovers_of_killed_writers_are_swept_and_nothing_else(tmp_path):
 def test_removing_a_folder_leaves_nothing(tmp_path):
     remove_folder(sealed(tmp_path / "model"))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_a_folder_takes_the_place_of_another_or_leaves_it_alone(tmp_path, monkeypatch, can_exchange):
+    if not can_exchange:
+        monkeypatch.setattr("ctypes.CDLL", lambda _: object())  # a system without renameat2
+    folder = sealed(tmp_path / "model")
+
+    def fail(fresh: Path) -> None:
+        sealed(fresh)
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        replace_folder(folder, fail)
+    assert verify_manifest(folder)["step"] == 3
+
+    def make(fresh: Path) -> None:
+        publish_folder(fresh, lambda partial: write_manifest(partial, {"step": 4}))
+
+    replace_folder(folder, make)
+    assert verify_manifest(folder)["step"] == 4
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_an_untouched_folder_verifies_and_gives_its_facts(tmp_path):

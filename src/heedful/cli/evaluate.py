@@ -1,35 +1,53 @@
-"""`heedful evaluate`: translate a test set and score it."""
+"""`heedful evaluate`: translate test sets and score them, against their references and against another model."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli import options
-from heedful.cli.console import flush, warn, write_line
+from heedful.cli import options, scoring_options
+from heedful.cli.console import flush, note, warn, write_line
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
     from heedful.tasks.evaluate_translation import Evaluation
 
 
+class References(StrEnum):
+    """What a translation is compared with."""
+
+    SINGLE = "single"
+    ALL = "all"
+
+
 def evaluate(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder or a model folder.")],
-    data: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option("--data", metavar="SOURCE REFERENCE", help="Two line-aligned files to score on."),
-    ] = None,
+    model: scoring_options.Model = None,
+    more: scoring_options.More = None,
+    data: scoring_options.Data = None,
     split: Annotated[
         str | None,
         typer.Option("--split", metavar="NAME", help="A test set of the run's `data.test`; by default all of them."),
     ] = None,
-    beam: options.Beam = None,
-    tokenize: Annotated[
-        str | None,
-        typer.Option("--tokenize", metavar="T", help="sacreBLEU's tokenizer: 13a, none, zh, char or intl."),
+    source_language: scoring_options.From = None,
+    target_language: scoring_options.To = None,
+    references: Annotated[
+        References,
+        typer.Option(help="single: each pair by itself. all: each source once, with all references it has in the set."),
+    ] = References.SINGLE,
+    without_seen: Annotated[
+        bool,
+        typer.Option("--without-seen", help="Leave out pairs whose source or target is in the run's training text."),
+    ] = False,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="DIR", help="Another model to compare with, by paired bootstrap."),
     ] = None,
+    beam: options.Beam = None,
+    tokenize: scoring_options.Tokenize = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Also write the translations there, one a line.")
@@ -40,45 +58,146 @@ def evaluate(
 ) -> None:
     """Score a model: BLEU, chrF and TER with signatures and 95 % intervals.
 
-    The test sets are those the run names in `data.test`, or the files of --data.
+    The test sets are those the run names in `data.test`, in each of its
+    directions, or the files of --data. Several end with a table and the mean.
     """
     if data is not None and split is not None:
         raise UserError("`--data` and `--split` must not be given together: both say what to score on.")
-    from heedful.files import write_atomic
-    from heedful.tasks.evaluate_translation import evaluate_translation, find_test_sets
+    from heedful.tasks.evaluate_translation import evaluate_translation
     from heedful.tasks.loading import load_translator
+    from heedful.tasks.test_sets import find_test_sets, read_sentences, read_unseen, run_of
 
-    test_sets = find_test_sets(model, files=data, split=split, tokenize=tokenize)
+    models = scoring_options.joined(model, more)
+    first = models[0] if models else None
+    test_sets = find_test_sets(
+        first,
+        files=data,
+        split=split,
+        tokenize=tokenize,
+        source_language=source_language,
+        target_language=target_language,
+    )
     if out is not None and len(test_sets) > 1:
         raise UserError("`--out` must be used with one test set, but there are several. Choose one with --split.")
-    translator = load_translator(model, device=device, quantize=quantize)
-    for test_set in test_sets:
-        evaluation = evaluate_translation(translator, test_set, beam_size=beam, lowercase=lowercase)
-        for line in [_as_json(evaluation)] if as_json else _as_text(evaluation):
+    all_references = references is References.ALL
+    if without_seen:
+        texts = read_unseen(test_sets, run_of(first), all_references=all_references)
+    else:
+        texts = [read_sentences(test_set, all_references=all_references) for test_set in test_sets]
+    translator = load_translator(models or None, device=device, quantize=quantize, say=note)
+    other = None if against is None else load_translator(against, device=device, quantize=quantize, say=note)
+    evaluations = []
+    for sentences in texts:
+        evaluation = evaluate_translation(translator, sentences, against=other, beam_size=beam, lowercase=lowercase)
+        evaluations.append(evaluation)
+        for line in [_as_json(evaluation, against)] if as_json else _as_text(evaluation, against):
             write_line(line)
         flush()
-        if evaluation.num_warned:
-            warn(f"{evaluation.name}: {count_of(evaluation.num_warned, 'line')} split, cut or failed; see translate.")
-        if out is not None:
-            write_atomic(out, "".join(text + "\n" for text in evaluation.translations).encode())
+        _after(evaluation, out)
+    if len(evaluations) > 1:
+        for line in [_summary_as_json(evaluations)] if as_json else _table(evaluations):
+            write_line(line)
 
 
-def _as_text(evaluation: "Evaluation") -> list[str]:
-    speed = evaluation.num_lines / max(evaluation.seconds, 1e-9)
-    lines = [
-        f"{evaluation.name}: {count_of(evaluation.num_lines, 'line')} in {evaluation.seconds:.1f} s ({speed:,.0f}/s)"
-    ]
+def _after(evaluation: "Evaluation", out: Path | None) -> None:
+    """Say what the user should know about the translations, and write them where they are wanted."""
+    from heedful.files import write_atomic
+
+    if evaluation.num_warned:
+        title = evaluation.sentences.test_set.title
+        codes = ", ".join(f"{number:,} {code}" for code, number in sorted(evaluation.warnings.items()))
+        warn(f"{title}: {count_of(evaluation.num_warned, 'line')} with warnings ({codes}); see translate --json.")
+    if out is not None:
+        write_atomic(out, "".join(text + "\n" for text in evaluation.translations).encode())
+
+
+def _as_text(evaluation: "Evaluation", against: Path | None) -> list[str]:
+    lines = [_heading(evaluation)]
     for score in evaluation.scores:
         interval = f"[{score.low:.2f}, {score.high:.2f}]"
         lines.append(f"  {score.name:<6} {score.value:6.2f}  95 % {interval:<16}  {score.signature}")
+    if evaluation.comparisons:
+        lines.append(f"  against {against}, by paired bootstrap:")
+    for it in evaluation.comparisons:
+        interval = f"[{it.low:+.2f}, {it.high:+.2f}]"
+        lines.append(
+            f"  {it.baseline.name:<6} {it.baseline.value:6.2f}  difference {it.difference:+.2f}  "
+            f"95 % {interval:<16}  p = {it.p_value:.3f}"
+        )
     return lines
 
 
-def _as_json(evaluation: "Evaluation") -> str:
+def _heading(evaluation: "Evaluation") -> str:
+    sentences = evaluation.sentences
+    num_lines, num_references = evaluation.num_lines, sentences.num_references
+    speed = num_lines / max(evaluation.seconds, 1e-9)
+    if num_references == num_lines:
+        compared = "a single reference each"
+    else:
+        most = max(len(texts) for texts in sentences.references)
+        compared = f"{count_of(num_references, 'reference')}, up to {most} each"
+    num_left_out = sentences.num_left_out
+    left_out = "" if num_left_out is None else f"; {count_of(num_left_out, 'pair')} seen in training left out"
+    return (
+        f"{sentences.test_set.title}: {count_of(num_lines, 'line')} in {evaluation.seconds:.1f} s ({speed:,.0f}/s), "
+        f"{compared}{left_out}"
+    )
+
+
+def _table(evaluations: Sequence["Evaluation"]) -> list[str]:
+    """Show all test sets, one a row, and the mean; beside another model, also the difference in BLEU."""
+    from heedful.tasks.evaluate_translation import mean_scores
+
+    means = mean_scores(evaluations)
+    differences = [evaluation.comparisons[0].difference for evaluation in evaluations if evaluation.comparisons]
+    rows = [["", "lines", *means]]
+    for evaluation in evaluations:
+        values = [f"{score.value:.2f}" for score in evaluation.scores]
+        rows.append([evaluation.sentences.test_set.title, f"{evaluation.num_lines:,}", *values])
+    rows.append(["mean", "", *(f"{mean:.2f}" for mean in means.values())])
+    if differences:
+        mean = sum(differences) / len(differences)
+        column = ["BLEU difference", *(f"{difference:+.2f}" for difference in [*differences, mean])]
+        rows = [[*row, cell] for row, cell in zip(rows, column, strict=True)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        )
+        for row in rows
+    ]
+    return ["", *lines]
+
+
+def _as_json(evaluation: "Evaluation", against: Path | None) -> str:
+    sentences = evaluation.sentences
     fields = {
-        "split": evaluation.name,
+        "split": sentences.test_set.name,
+        "from": sentences.test_set.source_language,
+        "to": sentences.test_set.target_language,
         "lines": evaluation.num_lines,
+        "references": sentences.num_references,
+        "left_out": sentences.num_left_out,
         "seconds": round(evaluation.seconds, 3),
         "scores": [asdict(score) for score in evaluation.scores],
     }
-    return json.dumps(fields)
+    if against is not None:
+        fields["against"] = str(against)
+        fields["comparisons"] = [
+            {
+                "name": it.baseline.name,
+                "baseline": asdict(it.baseline),
+                "difference": it.difference,
+                "low": it.low,
+                "high": it.high,
+                "p_value": it.p_value,
+            }
+            for it in evaluation.comparisons
+        ]
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def _summary_as_json(evaluations: Sequence["Evaluation"]) -> str:
+    from heedful.tasks.evaluate_translation import mean_scores
+
+    return json.dumps({"mean": mean_scores(evaluations), "test_sets": len(evaluations)})

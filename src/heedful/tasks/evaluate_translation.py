@@ -1,90 +1,87 @@
-"""Scoring a model: translate a test set, compare with the references.
+"""Scoring a model: translate test sentences, compare with the references, and with another model's translations.
 
-Finds the test sets a run names in its config, or takes any pair of files. The scores themselves are those of
-evaluation/scores.py.
+What the sentences are says test_sets.py; the scores themselves are those of evaluation/scores.py.
 """
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from heedful.config.data import Corpus, LineCorpus
-from heedful.config.load import load_config
-from heedful.config.run import RunConfig
-from heedful.data.readers import read_pairs
-from heedful.errors import UserError, nearest
-from heedful.evaluation.scores import Score, score_corpus
-from heedful.tasks.run_folder import CONFIG
-from heedful.tasks.translation import Translator
-
-
-@dataclass(frozen=True)
-class TestSet:
-    """Sentences with their references."""
-
-    __test__ = False  # the name is the domain's, not pytest's
-
-    name: str
-    corpus: Corpus
-    tokenize: str
-    """sacreBLEU's tokenizer for BLEU."""
+from heedful.evaluation.scores import Comparison, Score, compare_systems, score_corpus, tokenizer_of
+from heedful.tasks.test_sets import TestSentences
+from heedful.tasks.translation import Translation, Translator
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """How good a model is on one test set."""
 
-    name: str
-    num_lines: int
+    sentences: TestSentences
     seconds: float
     scores: Sequence[Score]
     translations: Sequence[str]
     num_warned: int
-    """Lines that were split, cut or failed."""
+    """Lines about whose translation there is a warning."""
 
+    warnings: dict[str, int]
+    """How many lines there are with each code of a warning."""
 
-def find_test_sets(
-    model: Path, *, files: tuple[Path, Path] | None, split: str | None, tokenize: str | None
-) -> list[TestSet]:
-    """Return the test sets that are meant: the given files, the split of that name, or all splits of the run."""
-    run = _run_of(model)
-    tokenize = tokenize or (run.validation.bleu_tokenize if run else "13a")
-    if files is not None:
-        source, reference = (str(path) for path in files)
-        return [TestSet(Path(source).name, LineCorpus(source=source, target=reference), tokenize)]
-    if run is None:
-        raise UserError(f"{model} is not a run folder and names no test sets. Give the files: --data SOURCE REFERENCE.")
-    if not run.data.test:
-        raise UserError(f"The run {model} names no test sets in `data.test`. Give the files: --data SOURCE REFERENCE.")
-    if split is None:
-        return [TestSet(name, corpus, tokenize) for name, corpus in run.data.test.items()]
-    if split not in run.data.test:
-        known = ", ".join(f'"{name}"' for name in run.data.test)
-        hint = nearest(split, run.data.test)
-        remedy = f' Did you mean "{hint}"?' if hint else ""
-        raise UserError(f'The split must be one of {known}, but is "{split}".{remedy}')
-    return [TestSet(split, run.data.test[split], tokenize)]
+    comparisons: Sequence[Comparison] = ()
+    """Each of the scores beside the other model's; empty when there is none."""
+
+    @property
+    def num_lines(self) -> int:
+        """Sentences that were translated."""
+        return len(self.sentences.sources)
 
 
 def evaluate_translation(
-    translator: Translator, test_set: TestSet, *, beam_size: int | None = None, lowercase: bool = False
+    translator: Translator,
+    sentences: TestSentences,
+    *,
+    against: Translator | None = None,
+    beam_size: int | None = None,
+    lowercase: bool = False,
 ) -> Evaluation:
-    """Translate a test set and score the result by BLEU, chrF and TER with their intervals."""
-    pairs = list(read_pairs(test_set.corpus))
-    language = test_set.corpus.target_language
+    """Translate a test set and score the result by BLEU, chrF and TER with their intervals.
+
+    `against` is a second model that translates the same; the comparisons then say how certain a difference is.
+    """
+    test_set, references = sentences.test_set, sentences.references
+    tokenize = test_set.tokenize or tokenizer_of(test_set.target_language or translator.target_language)
     started = time.perf_counter()
-    translations = translator.translate_detailed([pair.source for pair in pairs], to=language, beam_size=beam_size)
+    translations = _translate(translator, sentences, beam_size)
     seconds = time.perf_counter() - started
     texts = [translation.text for translation in translations]
-    scores = score_corpus(texts, [pair.target for pair in pairs], tokenize=test_set.tokenize, lowercase=lowercase)
-    num_warned = sum(bool(translation.warnings) for translation in translations)
-    return Evaluation(test_set.name, len(pairs), seconds, scores, texts, num_warned)
+    if against is None:
+        scores, comparisons = score_corpus(texts, references, tokenize=tokenize, lowercase=lowercase), []
+    else:
+        others = [translation.text for translation in _translate(against, sentences, beam_size)]
+        comparisons = compare_systems(others, texts, references, tokenize=tokenize, lowercase=lowercase)
+        scores = [comparison.system for comparison in comparisons]
+    return Evaluation(
+        sentences,
+        seconds,
+        scores,
+        texts,
+        num_warned=sum(bool(translation.warnings) for translation in translations),
+        warnings=Counter(code for it in translations for code in {warning.code for warning in it.warnings}),
+        comparisons=comparisons,
+    )
 
 
-def _run_of(model: Path) -> RunConfig | None:
-    """Return the settings of the run that `model` is, or is the model of."""
-    for folder in (model, model.parent):
-        if (folder / CONFIG).is_file():
-            return load_config(folder / CONFIG)
-    return None
+def mean_scores(evaluations: Sequence[Evaluation]) -> dict[str, float]:
+    """Return the mean of each metric over test sets, every one of them counting the same."""
+    values: dict[str, list[float]] = {}
+    for evaluation in evaluations:
+        for score in evaluation.scores:
+            values.setdefault(score.name, []).append(score.value)
+    return {name: sum(found) / len(found) for name, found in values.items()}
+
+
+def _translate(translator: Translator, sentences: TestSentences, beam_size: int | None) -> list[Translation]:
+    test_set = sentences.test_set
+    return translator.translate_detailed(
+        sentences.sources, from_=test_set.source_language, to=test_set.target_language, beam_size=beam_size
+    )

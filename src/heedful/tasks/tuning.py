@@ -1,0 +1,119 @@
+"""Choosing how a trained model is searched: the beam and the length penalty with the best BLEU on the validation set.
+
+Every cell of the grid is a search of its own with exactly these settings, so that its BLEU is the one a user of the
+model will get. Re-scoring one n-best list for all penalties would cost less, but a list ends with the n best for the
+penalty it was made with, and the best for another may be missing. Not meant for test sets: a choice made on one makes
+its score worthless.
+"""
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from heedful.config.training import DecodingConfig
+from heedful.errors import UserError
+from heedful.evaluation.scores import bleu, tokenizer_of
+from heedful.files import replace_folder
+from heedful.models.folder import load_model_folder, save_model_folder
+from heedful.tasks.folders import find_model_folder
+from heedful.tasks.test_sets import TestSet, read_sentences
+from heedful.tasks.translation import Translator
+
+
+@dataclass(frozen=True)
+class Direction:
+    """The sentences of one direction that the choice is made on."""
+
+    title: str
+    source_language: str | None
+    target_language: str | None
+    tokenize: str | None
+    sources: list[str]
+    references: list[str]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One choice of settings, and how good it is."""
+
+    beam_size: int
+    length_penalty: float
+    bleu_of: dict[str, float]
+    """BLEU of each direction, by its title."""
+
+    @property
+    def bleu(self) -> float:
+        """The mean over directions, by which cells are compared."""
+        return sum(self.bleu_of.values()) / len(self.bleu_of)
+
+
+def read_directions(test_sets: Sequence[TestSet]) -> list[Direction]:
+    """Read validation corpora, those of one direction together; a pair with an empty side says nothing."""
+    directions: dict[tuple[str | None, str | None], Direction] = {}
+    for test_set in test_sets:
+        languages = test_set.source_language, test_set.target_language
+        direction = directions.setdefault(languages, Direction(test_set.title, *languages, test_set.tokenize, [], []))
+        sentences = read_sentences(test_set)
+        for source, [reference] in zip(sentences.sources, sentences.references, strict=True):
+            if source.strip() and reference.strip():
+                direction.sources.append(source)
+                direction.references.append(reference)
+    for direction in directions.values():
+        if not direction.sources:
+            raise UserError(f"{direction.title} must have at least one pair without an empty side, but has none.")
+    return list(directions.values())
+
+
+def score_grid(
+    translator: Translator,
+    directions: Sequence[Direction],
+    *,
+    beams: Sequence[int],
+    length_penalties: Sequence[float],
+    lowercase: bool = False,
+) -> Iterator[Cell]:
+    """Yield every cell as soon as it is known, beam by beam. Greedy search has nothing to weigh and is done once."""
+    for beam_size in beams:
+        bleu_of: dict[str, float] = {}
+        for length_penalty in length_penalties:
+            if beam_size > 1 or not bleu_of:
+                searcher = _searching_with(translator, beam_size, length_penalty)
+                bleu_of = {it.title: _bleu(searcher, it, lowercase) for it in directions}
+            yield Cell(beam_size, length_penalty, bleu_of)
+
+
+def best_cell(cells: Sequence[Cell], present: DecodingConfig) -> Cell:
+    """Return the cell with the best BLEU as printed; of equals the smallest beam, then the least change of penalty."""
+
+    def merit(cell: Cell) -> tuple[float, int, float]:
+        return round(cell.bleu, 2), -cell.beam_size, -abs(cell.length_penalty - present.length_penalty)
+
+    return max(cells, key=merit)
+
+
+def write_settings(model: Path, cell: Cell) -> Path:
+    """Store the settings of a cell in a model folder, or that of a run folder, which is replaced as a whole."""
+    path = find_model_folder(model)
+    folder = load_model_folder(path)
+    changed = replace(folder, decoding=_changed(folder.decoding, cell.beam_size, cell.length_penalty))
+    replace_folder(path, lambda fresh: save_model_folder(fresh, changed))
+    return path
+
+
+def _bleu(translator: Translator, direction: Direction, lowercase: bool) -> float:
+    language = direction.target_language
+    texts = translator.translate(direction.sources, from_=direction.source_language, to=language)
+    tokenize = direction.tokenize or tokenizer_of(language or translator.target_language)
+    return bleu(texts, direction.references, tokenize=tokenize, lowercase=lowercase)
+
+
+def _searching_with(translator: Translator, beam_size: int, length_penalty: float) -> Translator:
+    """Return the same translator, model and all, with other settings."""
+    other = copy.copy(translator)
+    other.decoding = _changed(translator.decoding, beam_size, length_penalty)
+    return other
+
+
+def _changed(decoding: DecodingConfig, beam_size: int, length_penalty: float) -> DecodingConfig:
+    return decoding.model_copy(update={"beam_size": beam_size, "length_penalty": length_penalty})
