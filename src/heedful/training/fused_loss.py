@@ -5,8 +5,6 @@ hundreds of megabytes, as two kernels in Triton. A program owns one position: a 
 the sums, a second one overwrites the logits by their gradient. Tests hold the kernels equal to the operations.
 """
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
@@ -63,15 +61,15 @@ def agreement_in_place(
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _cross_entropy(
-    logits: Any,
-    targets: Any,
-    kept: Any,
-    sums: Any,
-    stride: Any,
-    vocab: Any,
-    rows: Any,
-    smoothing: Any,
+def _cross_entropy(  # type: ignore[no-untyped-def]
+    logits,
+    targets,
+    kept,
+    sums,
+    stride,
+    vocab,
+    rows,
+    smoothing,
     BLOCK: tl.constexpr,  # noqa: N803
 ) -> None:
     row = tl.program_id(0).to(tl.int64)
@@ -102,20 +100,20 @@ def _cross_entropy(
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _agreement(
-    first: Any,
-    second: Any,
-    targets: Any,
-    kept: Any,
-    sums: Any,
-    stride: Any,
-    vocab: Any,
-    rows: Any,
-    smoothing: Any,
-    ce_first: Any,
-    ce_second: Any,
-    kl_first: Any,
-    kl_second: Any,
+def _agreement(  # type: ignore[no-untyped-def]
+    first,
+    second,
+    targets,
+    kept,
+    sums,
+    stride,
+    vocab,
+    rows,
+    smoothing,
+    ce_first,
+    ce_second,
+    kl_first,
+    kl_second,
     BLOCK: tl.constexpr,  # noqa: N803
 ) -> None:
     row = tl.program_id(0).to(tl.int64)
