@@ -16,8 +16,10 @@ def copied_run(small_run, tmp_path: Path) -> Path:
     return tmp_path / "root" / "runs" / "small"
 
 
-def test_evaluate_prints_scores_with_intervals_and_signatures(heedful, small_run) -> None:
-    result = heedful("evaluate", small_run.run, "--beam", "1", "--without-seen", cwd=small_run.root)
+def test_evaluate_prints_scores_with_intervals_and_signatures(heedful, small_run, tmp_path: Path) -> None:
+    alone = shutil.copytree(small_run.run / "model", tmp_path / "alone")
+    options = ("--config", small_run.config, "--beam", "1", "--without-seen")
+    result = heedful("evaluate", alone, *options, cwd=small_run.root)
     assert result.returncode == 0, result.stderr.decode()
     lines = result.stdout.decode().split("\n")
     assert lines[0].startswith("unseen en→de: 60 lines in ")
@@ -108,7 +110,7 @@ def test_tune_prints_the_grid_and_writes_what_is_best(heedful, copied_run) -> No
     [
         (
             ["evaluate", "--split", "x"],
-            "The bundled model names no test sets. Give the files: --data SOURCE REFERENCE.",
+            "A test set must be named, because the model is not in the folder of a run. Give files,",
         ),
         (
             ["tune", "runs", "--beams", "0,1"],
@@ -119,7 +121,10 @@ def test_tune_prints_the_grid_and_writes_what_is_best(heedful, copied_run) -> No
             "`--length-penalties` must be numbers of at least 0, separated by commas,",
         ),
         (["tune", "--write"], "`--write` must be used with one MODEL, the folder the choice is stored in."),
-        (["evaluate", "--without-seen", "--data", "a", "b"], "Training text is known for a run folder only"),
+        (
+            ["evaluate", "--without-seen", "--data", "a", "b"],
+            "The training text must be known, but the model is not in the folder of a run.",
+        ),
     ],
 )
 def test_what_cannot_be_done_gets_a_sentence(heedful, arguments: list[str], sentence: str, tmp_path: Path) -> None:

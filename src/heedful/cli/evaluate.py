@@ -28,6 +28,7 @@ def evaluate(
     model: scoring_options.Model = None,
     more: scoring_options.More = None,
     data: scoring_options.Data = None,
+    config: scoring_options.Config = None,
     split: Annotated[
         str | None,
         typer.Option("--split", metavar="NAME", help="A test set of the run's `data.test`; by default all of them."),
@@ -68,9 +69,9 @@ def evaluate(
     from heedful.tasks.test_sets import find_test_sets, read_sentences, read_unseen, run_of
 
     models = scoring_options.joined(model, more)
-    first = models[0] if models else None
+    run = run_of(models[0] if models else None, config)
     test_sets = find_test_sets(
-        first,
+        run,
         files=data,
         split=split,
         tokenize=tokenize,
@@ -81,7 +82,7 @@ def evaluate(
         raise UserError("`--out` must be used with one test set, but there are several. Choose one with --split.")
     all_references = references is References.ALL
     if without_seen:
-        texts = read_unseen(test_sets, run_of(first), all_references=all_references)
+        texts = read_unseen(test_sets, run, all_references=all_references)
     else:
         texts = [read_sentences(test_set, all_references=all_references) for test_set in test_sets]
     translator = load_translator(models or None, device=device, quantize=quantize, say=note)

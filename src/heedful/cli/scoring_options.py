@@ -19,6 +19,12 @@ Data = Annotated[
     tuple[Path, Path] | None,
     typer.Option("--data", metavar="SOURCE REFERENCE", help="Two line-aligned files to score on."),
 ]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", metavar="FILE", help="The config, or run folder, whose data count; by default MODEL's own run."
+    ),
+]
 From = Annotated[
     str | None, typer.Option("--from", metavar="LANG", help="Only this source language; with --data, what it is.")
 ]

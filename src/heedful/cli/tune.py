@@ -23,6 +23,7 @@ def tune(
     model: scoring_options.Model = None,
     more: scoring_options.More = None,
     data: scoring_options.Data = None,
+    config: scoring_options.Config = None,
     source_language: scoring_options.From = None,
     target_language: scoring_options.To = None,
     beams: Annotated[str, typer.Option(metavar="N,N,...", help="Beam sizes to try.")] = "1,2,4,5",
@@ -47,12 +48,12 @@ def tune(
     beam_sizes = _numbers("--beams", beams, int, least=1)
     penalties = _numbers("--length-penalties", length_penalties, float, least=0)
     from heedful.tasks.loading import load_translator
-    from heedful.tasks.test_sets import find_validation_sets
+    from heedful.tasks.test_sets import find_validation_sets, run_of
     from heedful.tasks.tuning import best_cell, read_directions, score_grid, write_settings
 
-    first = models[0] if models else None
+    run = run_of(models[0] if models else None, config)
     validation_sets = find_validation_sets(
-        first, files=data, tokenize=tokenize, source_language=source_language, target_language=target_language
+        run, files=data, tokenize=tokenize, source_language=source_language, target_language=target_language
     )
     directions = read_directions(validation_sets)
     translator = load_translator(models or None, device=device, quantize=quantize, say=note)

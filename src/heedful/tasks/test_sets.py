@@ -62,16 +62,24 @@ class TestSentences:
         return sum(len(texts) for texts in self.references)
 
 
-def run_of(model: Path | None) -> RunConfig | None:
-    """Return the settings of the run that `model` is, or is the model of; None when it is neither."""
-    for folder in () if model is None else (model, model.parent):
+def run_of(model: Path | None, config: Path | None = None) -> RunConfig | None:
+    """Return the run whose data count: that of `config`, a file or a run folder, or else the one `model` comes from.
+
+    None when the model does not say where it comes from.
+    """
+    if config is not None and not config.is_dir():
+        return load_config(config)
+    place = model if config is None else config
+    for folder in () if place is None else (place, place.parent):
         if (folder / CONFIG).is_file():
             return load_config(folder / CONFIG)
+    if config is not None:
+        raise UserError(f"{config} must be a config file or a run folder, but is neither.")
     return None
 
 
 def find_test_sets(
-    model: Path | None,
+    run: RunConfig | None,
     *,
     files: tuple[Path, Path] | None = None,
     split: str | None = None,
@@ -83,14 +91,13 @@ def find_test_sets(
 
     The languages say what the files are in, or choose among the directions of the run.
     """
-    run = run_of(model)
     if files is not None:
         return [_of_files(files, run, tokenize, source_language, target_language)]
     if run is None:
-        raise _nameless(model, "test sets")
+        raise _nameless("test")
     data = run.data
     if not data.test:
-        raise UserError(f"The run {model} names no test sets in `data.test`. Give the files: --data SOURCE REFERENCE.")
+        raise UserError(f"The run {run.name} names no sets in `data.test`. Give files: --data SOURCE REFERENCE.")
     if split is not None and split not in data.test:
         known = ", ".join(f'"{name}"' for name in data.test)
         hint = nearest(split, data.test)
@@ -102,7 +109,7 @@ def find_test_sets(
 
 
 def find_validation_sets(
-    model: Path | None,
+    run: RunConfig | None,
     *,
     files: tuple[Path, Path] | None = None,
     tokenize: str | None = None,
@@ -110,11 +117,10 @@ def find_validation_sets(
     target_language: str | None = None,
 ) -> list[TestSet]:
     """Return what a choice may be made on: the given files, or the run's validation corpora."""
-    run = run_of(model)
     if files is not None:
         return [_of_files(files, run, tokenize, source_language, target_language)]
     if run is None:
-        raise _nameless(model, "validation set")
+        raise _nameless("validation")
     test_sets = [_of_corpus("validation", corpus, run, tokenize) for corpus in run.data.validation]
     return choose_direction(test_sets, source_language, target_language)
 
@@ -148,7 +154,7 @@ def read_unseen(
     The training corpora are read once and not kept: what is remembered is which of the test sentences they hold.
     """
     if run is None:
-        raise UserError("Training text is known for a run folder only, but this is none. Leave out --without-seen.")
+        raise UserError(f"The training text must be known, but {_UNKNOWN_RUN}. Say what it is: --config FILE.")
     pairs_of = [list(read_pairs(test_set.corpus)) for test_set in test_sets]
     wanted: dict[str, set[str]] = defaultdict(set)
     languages_of = [_languages(test_set, run.data) for test_set in test_sets]
@@ -216,6 +222,9 @@ def _of_corpus(name: str, corpus: Corpus, run: RunConfig, tokenize: str | None) 
     return TestSet(name, corpus, chosen, source_language, target_language)
 
 
-def _nameless(model: Path | None, what: str) -> UserError:
-    subject = "The bundled model" if model is None else f"{model} is not a run folder and"
-    return UserError(f"{subject} names no {what}. Give the files: --data SOURCE REFERENCE.")
+_UNKNOWN_RUN = "the model is not in the folder of a run"
+
+
+def _nameless(kind: str) -> UserError:
+    remedy = "Give files, --data SOURCE REFERENCE, or a config that names them, --config FILE."
+    return UserError(f"A {kind} set must be named, because {_UNKNOWN_RUN}. {remedy}")

@@ -58,30 +58,30 @@ def settings(run: Path) -> RunConfig:
 
 
 def test_every_test_set_has_its_direction_and_its_tokenizer(run: Path) -> None:
-    found = find_test_sets(run)
+    found = find_test_sets(settings(run))
     assert [(it.title, it.tokenize) for it in found] == [("short en→de", "13a"), ("cut en→zh", "zh")]
-    assert find_test_sets(run / "model") == found
-    assert [it.tokenize for it in find_test_sets(run, tokenize="char")] == ["char", "char"]
+    assert run_of(run) == run_of(run / "model") == settings(run)
+    assert [it.tokenize for it in find_test_sets(settings(run), tokenize="char")] == ["char", "char"]
 
 
 def test_both_ways_means_every_test_set_twice(run: Path) -> None:
     (run / "config.toml").write_text(CONFIG.replace("[data]", "[data]\nbidirectional = true"), encoding="utf-8")
-    found = find_test_sets(run)
+    found = find_test_sets(settings(run))
     assert [it.title.split()[1] for it in found] == ["en→de", "en→zh", "de→en", "zh→en"]
     assert [it.tokenize for it in found] == ["13a", "zh", "13a", "13a"]
     assert list(read_sentences(found[2]).sources) == FILES["t.de"]
-    assert [it.title.split()[1] for it in find_test_sets(run, source_language="zh")] == ["zh→en"]
+    assert [it.title.split()[1] for it in find_test_sets(settings(run), source_language="zh")] == ["zh→en"]
 
 
 def test_a_direction_or_a_split_chooses(run: Path) -> None:
-    assert [it.name for it in find_test_sets(run, target_language="zh")] == ["cut"]
-    assert [it.name for it in find_test_sets(run, split="short")] == ["short"]
-    assert [it.title for it in find_validation_sets(run)] == ["validation en→de"] * 2
+    assert [it.name for it in find_test_sets(settings(run), target_language="zh")] == ["cut"]
+    assert [it.name for it in find_test_sets(settings(run), split="short")] == ["short"]
+    assert [it.title for it in find_validation_sets(settings(run))] == ["validation en→de"] * 2
 
 
 def test_files_are_taken_as_they_are_said_to_be(run: Path) -> None:
     files = (Path("t.en"), Path("t.zh"))
-    assert [(it.title, it.tokenize) for it in find_test_sets(run, files=files)] == [("t.en", "13a")]
+    assert [(it.title, it.tokenize) for it in find_test_sets(settings(run), files=files)] == [("t.en", "13a")]
     [said] = find_test_sets(None, files=files, source_language="en", target_language="zh")
     assert (said.title, said.tokenize) == ("t.en en→zh", None)
 
@@ -98,20 +98,23 @@ def test_files_are_taken_as_they_are_said_to_be(run: Path) -> None:
 )
 def test_what_is_not_there_gets_a_sentence(run: Path, request_: dict[str, str], sentence: str) -> None:
     with pytest.raises(UserError) as caught:
-        find_test_sets(run, **request_)  # type: ignore[arg-type]
+        find_test_sets(settings(run), **request_)  # type: ignore[arg-type]
     assert str(caught.value) == sentence
 
 
-def test_a_model_without_a_run_names_nothing(tmp_path: Path) -> None:
-    for find, what in ((find_test_sets, "test sets"), (find_validation_sets, "validation set")):
-        with pytest.raises(UserError, match=f"^The bundled model names no {what}. Give the files"):
+def test_a_model_without_a_run_names_nothing_but_a_config_does(run: Path, tmp_path: Path) -> None:
+    assert run_of(None) is None
+    assert run_of(tmp_path) is None
+    for find, kind in ((find_test_sets, "test"), (find_validation_sets, "validation")):
+        with pytest.raises(UserError, match=f"^A {kind} set must be named, because the model is not in the folder of"):
             find(None)
-        with pytest.raises(UserError, match=f"is not a run folder and names no {what}. Give the files"):
-            find(tmp_path)
+    assert run_of(None, run) == run_of(tmp_path, run / "config.toml") == settings(run)
+    with pytest.raises(UserError, match="must be a config file or a run folder, but is neither"):
+        run_of(run, tmp_path)
 
 
 def test_references_are_single_or_all(run: Path) -> None:
-    [short, _] = find_test_sets(run)
+    [short, _] = find_test_sets(settings(run))
     single = read_sentences(short)
     assert list(single.sources) == FILES["t.en"]
     assert list(single.references) == [[line] for line in FILES["t.de"]]
@@ -122,7 +125,7 @@ def test_references_are_single_or_all(run: Path) -> None:
 
 
 def test_what_training_has_seen_on_either_side_is_left_out(run: Path) -> None:
-    test_sets = find_test_sets(run)
+    test_sets = find_test_sets(settings(run))
     german, chinese = read_unseen(test_sets, settings(run))
     assert list(german.sources) == ["new", "new", "new"]
     assert list(chinese.references) == [["新"], ["乙"], ["丙"]]
@@ -133,14 +136,14 @@ def test_what_training_has_seen_on_either_side_is_left_out(run: Path) -> None:
 
 def test_a_sentence_seen_in_another_language_is_not_seen(run: Path) -> None:
     Path("train.zh").write_text("neu\nfrisch\n", encoding="utf-8")
-    [german, _] = read_unseen(find_test_sets(run), settings(run))
+    [german, _] = read_unseen(find_test_sets(settings(run)), settings(run))
     assert german.num_left_out == 2
 
 
 def test_a_test_set_must_not_be_seen_as_a_whole(run: Path) -> None:
-    [short, _] = find_test_sets(run)
+    [short, _] = find_test_sets(settings(run))
     seen = TestSet("all", settings(run).data.train[0], source_language="en", target_language="de")
     with pytest.raises(UserError, match="At least one pair of all en→de must be unseen"):
         read_unseen([short, seen], settings(run))
-    with pytest.raises(UserError, match="Training text is known for a run folder only"):
+    with pytest.raises(UserError, match="The training text must be known, but the model"):
         read_unseen([short], run_of(None))
