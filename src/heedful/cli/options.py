@@ -13,9 +13,14 @@ Overrides = Annotated[
 Device = Annotated[
     str | None, typer.Option(metavar="D", help="cpu, cuda or cuda:N; by default a GPU when there is one.")
 ]
-Model = Annotated[
-    Path | None,
-    typer.Option("--model", "-m", metavar="DIR", help="A model folder, or a run folder; by default the bundled model."),
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="DIR",
+        help="A model folder, or a run folder; by default the bundled model. Several decide together.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 Beam = Annotated[

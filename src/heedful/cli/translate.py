@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from heedful.cli import options
-from heedful.cli.console import flush, warn, write_line
+from heedful.cli.console import flush, note, warn, write_line
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
@@ -20,9 +20,14 @@ def translate(
     text: Annotated[
         list[str] | None, typer.Argument(metavar="TEXT", help="What to translate; without it, lines from stdin.")
     ] = None,
-    model: options.Model = None,
-    source_language: Annotated[str | None, typer.Option("--from", metavar="LANG", help="Language of the text.")] = None,
-    target_language: Annotated[str | None, typer.Option("--to", metavar="LANG", help="Language wanted.")] = None,
+    model: options.Models = None,
+    source_language: Annotated[
+        str | None,
+        typer.Option("--from", metavar="LANG", help="Language of the text; by default detected, line by line."),
+    ] = None,
+    target_language: Annotated[
+        str | None, typer.Option("--to", metavar="LANG", help="Language wanted; need not be said if there is one.")
+    ] = None,
     beam: options.Beam = None,
     n_best: Annotated[
         int, typer.Option("--n-best", metavar="N", min=1, help="Translations per line; more than 1 needs --json.")
@@ -35,23 +40,28 @@ def translate(
 
     Every input line gives exactly one output line, an empty line an empty one.
     Output is flushed while input is still coming. With --json, each line is an
-    object with the translation, its score and its alternatives.
+    object with the translation, its score, its alternatives, the languages and
+    warnings: what is doubtful about it.
     """
     if n_best > 1 and not as_json:
         raise UserError("`--n-best` must be 1 without --json, because one line in is one line out. Add --json.")
     from heedful.tasks.loading import load_translator
     from heedful.text.lines import read_lines
 
-    translator = load_translator(model, device=device, quantize=quantize)
+    translator = load_translator(model, device=device, quantize=quantize, say=note)
     reader = None if text else read_lines(_open_stdin())
     translations = translator.translate_lines_detailed(
         text or reader or (), to=target_language, from_=source_language, beam_size=beam, n_best=n_best
     )
+    num_doubtful = 0
     for number, translation in enumerate(translations, start=1):
         write_line(_as_json(translation) if as_json else translation.text)
         flush()
-        for warning in translation.warnings:
+        num_doubtful += bool(translation.warnings)
+        for warning in translation.warnings if num_doubtful <= _MOST_WARNED else ():
             warn(f"line {number:,}: {warning}")
+    if num_doubtful > _MOST_WARNED:
+        warn(f"{count_of(num_doubtful - _MOST_WARNED, 'further line')} with warnings; --json has them all.")
     if reader is not None and reader.num_bad:
         warn(_about_bad_lines(reader))
 
@@ -61,6 +71,7 @@ def _open_stdin() -> BinaryIO:
     return os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
 
 
+_MOST_WARNED = 20  # lines whose warnings are said one by one; of a large file that is out of domain all would have some
 _OTHER_LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 
 
@@ -70,6 +81,9 @@ def _as_json(translation: "Translation") -> str:
         "source": translation.source,
         "translation": translation.text,
         "score": _number(translation.score),
+        "from": translation.source_language,
+        "from_confidence": translation.source_confidence,
+        "to": translation.target_language,
         "alternatives": [
             {
                 "text": alternative.text,
@@ -77,10 +91,12 @@ def _as_json(translation: "Translation") -> str:
                 "log_prob": _number(alternative.log_prob),
                 "finish_reason": alternative.finish_reason,
                 "tokens": alternative.tokens,
+                "token_log_probs": [_number(log_prob) for log_prob in alternative.token_log_probs],
             }
             for alternative in translation.alternatives
         ],
-        "warnings": translation.warnings,
+        "warnings": [warning.message for warning in translation.warnings],
+        "warning_codes": [warning.code for warning in translation.warnings],
     }
     # Readable text, and one line also for those who break lines at more than "\n".
     return json.dumps(fields, ensure_ascii=False).translate(_OTHER_LINE_BREAKS)

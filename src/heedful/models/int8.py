@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from heedful.models.folder import ModelFolder, construct, restore_model
 from heedful.models.rounded_weights import RoundedWeights, quantize_rows
 from heedful.models.transformer import Transformer
-from heedful.native.library import NativeUnavailableError, open_library
+from heedful.native.library import NativeUnavailableError, is_available, open_library
 from heedful.nn.feed_forward import ACTIVATIONS
 from heedful.nn.layers import DecoderLayer, EncoderLayer, PreNormResidual
 from heedful.nn.positions import Positions
@@ -91,11 +91,7 @@ class Int8Transformer:
     @classmethod
     def is_available(cls) -> bool:
         """Say whether this machine can run the engine."""
-        try:
-            open_library()
-        except NativeUnavailableError:
-            return False
-        return True
+        return is_available()
 
     def __del__(self) -> None:
         if hasattr(self, "handle"):

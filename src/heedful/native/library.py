@@ -36,13 +36,34 @@ def open_library() -> ctypes.CDLL:
             "The int8 engine needs a C++ compiler, but neither $CXX, g++, clang++ nor c++ is there. "
             "Install one (for example `apt install g++`), or go on with `--quantize none`."
         )
-    path = _engine_folder() / f"engine-{_fingerprint(compiler)}.so"
-    if not path.exists():
-        _compile(compiler, path)
+    path = _folder() / _engine_name(compiler)
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _compile(compiler, path)
+    except OSError as error:
+        raise NativeUnavailableError(
+            f"The int8 engine needs the cache folder {path.parent}, but: {error.strerror}."
+        ) from error
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
         raise NativeUnavailableError(f"The int8 engine {path} cannot be loaded: {error}.") from error
+
+
+def is_available() -> bool:
+    """Say whether this machine can run the engine, compiling it if that has to be tried."""
+    try:
+        open_library()
+    except NativeUnavailableError:
+        return False
+    return True
+
+
+def must_compile() -> bool:
+    """Say whether `open_library` would call the compiler, which takes some ten seconds, and only once."""
+    compiler = find_compiler()
+    return compiler is not None and not (_folder() / _engine_name(compiler)).exists()
 
 
 def find_compiler() -> str | None:
@@ -64,13 +85,14 @@ def _compile(compiler: str, path: Path) -> None:
         made.replace(path)
 
 
-def _fingerprint(compiler: str) -> str:
+def _engine_name(compiler: str) -> str:
+    """Name the file after everything it is made from and for."""
     digest = hashlib.sha256()
     for source in sorted([*SOURCES.glob("*.h"), *SOURCES.glob("*.cpp")]):
         digest.update(source.read_bytes())
     version = subprocess.run([compiler, "--version"], capture_output=True, check=False).stdout  # noqa: S603
     digest.update(version + " ".join(FLAGS).encode() + _processor().encode())
-    return digest.hexdigest()[:16]
+    return f"engine-{digest.hexdigest()[:16]}.so"
 
 
 def _processor() -> str:
@@ -82,12 +104,5 @@ def _processor() -> str:
     return next((line for line in lines if line.startswith(("flags", "Features"))), platform.machine())
 
 
-def _engine_folder() -> Path:
-    folder = cache_folder() / "native"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise NativeUnavailableError(
-            f"The int8 engine needs the cache folder {folder}, but: {error.strerror}."
-        ) from error
-    return folder
+def _folder() -> Path:
+    return cache_folder() / "native"

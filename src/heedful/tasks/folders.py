@@ -1,14 +1,15 @@
-"""Which folder is meant: a model folder, the model of a run, or a place where a new folder may be made. No torch."""
+"""Which folder is meant: a model folder, the model of a run, the bundled one, or a new place. No torch."""
 
+from importlib import resources
 from pathlib import Path
 
 from heedful.errors import UserError
 
 
 def find_model_folder(path: str | Path | None) -> Path:
-    """Return the model folder meant by `path`: itself, or `model/` in it when it is a run folder."""
+    """Return the model folder meant by `path`: itself, or `model/` in it when it is a run folder; None: the bundled."""
     if path is None:
-        raise UserError("A model must be named with --model, because none ships with Heedful yet. Try `heedful demo`.")
+        return _bundled_or_refused()
     folder = Path(path)
     if not folder.is_dir():
         raise UserError(f"The model folder {folder} must exist, but does not.")
@@ -19,7 +20,23 @@ def find_model_folder(path: str | Path | None) -> Path:
     return folder
 
 
+def bundled_folder() -> Path | None:
+    """Return the model folder that ships with the package, None when this installation has none."""
+    folder = Path(str(resources.files("heedful") / "assets" / "translator"))
+    return folder if folder.is_dir() else None
+
+
 def refuse_existing(path: Path) -> None:
     """Raise unless nothing is at `path`: what exists is never overwritten."""
     if path.exists():
         raise UserError(f"The folder {path} must not exist yet, but does. Choose another, or remove it.")
+
+
+def _bundled_or_refused() -> Path:
+    folder = bundled_folder()
+    if folder is None:
+        raise UserError(
+            "A model must be named with --model DIR, because this installation has no bundled one. "
+            "Train one with heedful train CONFIG, or try `heedful demo`."
+        )
+    return folder

@@ -1,52 +1,95 @@
-"""From a model folder on disk to something that translates.
+"""From model folders on disk to something that translates.
 
-Finds the folder, checks it (models/folder.py does), builds the model and puts it on a device, in int8 where that pays.
+Finds the folders, checks them (models/folder.py does), builds the models and puts them on a device, in int8 where that
+pays. Several models become one: an ensemble, whose members must cut text into the same tokens.
 """
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
-from heedful.decoding import Decodable
+from heedful.decoding import Decodable, Ensemble
 from heedful.errors import UserError
 from heedful.models.folder import ModelFolder, load_model_folder, restore_model
 from heedful.models.int8 import restore_int8
-from heedful.native.library import NativeUnavailableError
+from heedful.native.library import NativeUnavailableError, must_compile
 from heedful.tasks.device import choose_device
+from heedful.tasks.directions import Directions
 from heedful.tasks.folders import find_model_folder
+from heedful.tasks.output_warnings import LOW_CONFIDENCE
 from heedful.tasks.translation import Translator, max_positions
 from heedful.text.tokenizer import Tokenizer
 
 Quantization = Literal["auto", "int8", "none"]
+Models = str | Path | Sequence[str | Path] | None
 
 
 def load_translator(
-    path: str | Path | None = None, *, device: str | None = None, quantize: str | None = "auto"
+    models: Models = None,
+    *,
+    device: str | None = None,
+    quantize: str | None = "auto",
+    say: Callable[[str], None] | None = None,
 ) -> Translator:
-    """Load the model folder at `path` (or in the run folder at `path`) for translation."""
+    """Load a model folder (or that of a run folder) for translation; several make an ensemble, None is the bundled one.
+
+    `say` is told in a sentence when the user has to wait for a compiler.
+    """
     quantize = "none" if quantize is None else quantize
     if quantize not in ("auto", "int8", "none"):
         raise UserError(f'`quantize` must be "auto", "int8" or "none", but is "{quantize}".')
     chosen = choose_device("cpu" if quantize == "int8" and device is None else device)
     if quantize == "int8" and chosen.type != "cpu":
         raise UserError(f'`quantize` must be "none" or "auto" on {chosen.type}: int8 runs on the CPU.')
-    folder = load_model_folder(find_model_folder(path))
-    return translator_of(folder, chosen, quantize=quantize)
+    paths = [models] if models is None or isinstance(models, str | Path) else list(models)
+    found = [find_model_folder(path) for path in paths or [None]]
+    folders = [load_model_folder(path) for path in found]
+    _check_alike(found, folders)
+    if say is not None and quantize != "none" and chosen.type == "cpu" and must_compile():
+        say("Compiling the int8 engine for this processor: once, some ten seconds (--quantize none does without).")
+    return translator_of(folders, chosen, quantize=quantize)
 
 
-def translator_of(folder: ModelFolder, device: torch.device, *, quantize: str = "none") -> Translator:
-    """Make a `Translator` of a loaded model folder."""
-    tokenizer = Tokenizer.from_json(folder.tokenizer_json)
+def translator_of(folders: Sequence[ModelFolder], device: torch.device, *, quantize: str = "none") -> Translator:
+    """Make a `Translator` of loaded model folders; languages and search settings are those of the first."""
+    first = folders[0]
+    engines = [_engine(folder, device, quantize) for folder in folders]
+    positions = [limit for folder in folders if (limit := max_positions(folder.model)) is not None]
+    threshold = first.facts.get("low_confidence")
     return Translator(
-        _engine(folder, device, quantize),
-        tokenizer,
-        folder.decoding,
-        source_language=folder.source_language,
-        target_language=folder.target_language,
+        engines[0] if len(engines) == 1 else Ensemble(engines),
+        Tokenizer.from_json(first.tokenizer_json),
+        first.decoding,
+        source_language=first.source_language,
+        target_language=first.target_language,
         device=device,
-        max_positions=max_positions(folder.model),
+        max_positions=min(positions, default=None),
+        directions=directions_of(first),
+        low_confidence=float(threshold) if isinstance(threshold, int | float) else LOW_CONFIDENCE,
     )
+
+
+def directions_of(folder: ModelFolder) -> Directions:
+    """Return which language a model translates into which, as its folder says or as its languages suggest."""
+    if folder.directions:
+        return Directions(folder.directions)
+    return Directions.around(folder.source_language, folder.target_language, folder.languages)
+
+
+def _check_alike(paths: Sequence[Path], folders: Sequence[ModelFolder]) -> None:
+    """Refuse to average models whose tokens, or whose directions, are not the same."""
+    for path, folder in zip(paths[1:], folders[1:], strict=True):
+        if folder.tokenizer_json != folders[0].tokenizer_json:
+            raise UserError(
+                f"The models of an ensemble must have the same tokenizer, but {path} has another than {paths[0]}. "
+                "Train them with one tokenizer, for example with `training.init_from` or the same data and seed."
+            )
+        if set(directions_of(folder).pairs) != set(directions_of(folders[0]).pairs):
+            raise UserError(
+                f"The models of an ensemble must translate the same languages, but {path} does not as {paths[0]} does."
+            )
 
 
 def _engine(folder: ModelFolder, device: torch.device, quantize: str) -> Decodable[Any]:

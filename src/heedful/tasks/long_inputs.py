@@ -12,14 +12,14 @@ _FIRST_CJK = "\u2e80"
 
 
 def split_long(
-    tokenizer: Tokenizer, texts: Sequence[str], target_language: str | None, max_tokens: int
+    tokenizer: Tokenizer, texts: Sequence[str], target_languages: Sequence[str] | None, max_tokens: int
 ) -> list[list[list[int]]]:
     """Return, for each text, the token ids of its parts: none for an empty text, one for most."""
-    languages = None if target_language is None else [target_language] * len(texts)
-    encoded = tokenizer.encode_source_batch(texts, languages)
+    encoded = tokenizer.encode_source_batch(texts, target_languages)
+    languages: Sequence[str | None] = [None] * len(texts) if target_languages is None else target_languages
     return [
-        [] if not text else [ids] if len(ids) <= max_tokens else _split(tokenizer, text, target_language, max_tokens)
-        for text, ids in zip(texts, encoded, strict=True)
+        [] if not text else [ids] if len(ids) <= max_tokens else _split(tokenizer, text, language, max_tokens)
+        for text, ids, language in zip(texts, encoded, languages, strict=True)
     ]
 
 

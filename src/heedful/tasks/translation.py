@@ -1,7 +1,8 @@
 """Translating text with a loaded model: the `Translator` that `heedful.load` returns.
 
-Text is encoded, over-long inputs are split at sentence ends, inputs of similar length are searched together, and the
-parts come back as text in the order they were given. The result for a sentence does not depend on the others.
+Languages are settled, text is encoded, over-long inputs are split at sentence ends, inputs of similar length are
+searched together, and the parts come back as text in the order they were given, with warnings where they are doubtful.
+The result for a sentence does not depend on the others.
 This file wires the tokenizer, the model and the search; it knows none of them from the inside.
 """
 
@@ -16,7 +17,9 @@ from heedful.config.model import LearnedPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.decoding import Decodable, FinishReason, Hypothesis, search
 from heedful.errors import UserError
+from heedful.tasks.directions import Directions, Route
 from heedful.tasks.long_inputs import join_parts, split_long
+from heedful.tasks.output_warnings import LOW_CONFIDENCE, Output, OutputWarning, find_warnings
 from heedful.tasks.streaming import group_lines
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
@@ -35,7 +38,10 @@ class Alternative:
 
     finish_reason: FinishReason
     tokens: tuple[str, ...]
-    """The pieces the text is made of."""
+    """The pieces the text is made of, and the end symbol where the model wrote it: after each part of a split input."""
+
+    token_log_probs: tuple[float, ...] = ()
+    """One for each of `tokens`; their sum is `log_prob`."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,16 @@ class Translation:
     alternatives: tuple[Alternative, ...]
     """As many outputs as `n_best` asked for and the search found, best first; the first is the translation."""
 
-    warnings: tuple[str, ...] = ()
-    """What the user should know about this one, as sentences."""
+    warnings: tuple[OutputWarning, ...] = ()
+    """What the user should know about this one: a stable code and a sentence each."""
+
+    source_language: str | None = None
+    """As given or detected; None for an empty text."""
+
+    source_confidence: float | None = None
+    """How sure the detection is, from 0 to 1; None when nothing had to be detected."""
+
+    target_language: str | None = None
 
     @property
     def text(self) -> str:
@@ -64,9 +78,26 @@ class Translation:
 class _Request:
     """What one call asks of the search."""
 
-    language: str | None
     beam_size: int
     n_best: int
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """What has been made of one input so far."""
+
+    alternatives: tuple[Alternative, ...]
+    warnings: tuple[OutputWarning, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> "_Draft":
+        """Begin with the text as it is."""
+        return cls((Alternative(text, 0.0, 0.0, "eos", ()),))
+
+    def then(self, later: "_Draft") -> "_Draft":
+        """Let a translation of this one take its place; what was doubtful stays so."""
+        codes = {warning.code for warning in self.warnings}
+        return _Draft(later.alternatives, self.warnings + tuple(w for w in later.warnings if w.code not in codes))
 
 
 class Translator:
@@ -82,19 +113,31 @@ class Translator:
         target_language: str,
         device: torch.device,
         max_positions: int | None = None,
+        directions: Directions | None = None,
+        low_confidence: float = LOW_CONFIDENCE,
     ) -> None:
+        """Wire the parts; without `directions` there is one, from the source to the target language."""
         self.model = model
         self.tokenizer = tokenizer
         self.decoding = decoding
         self.source_language = source_language
         self.target_language = target_language
         self.device = device
+        self.directions = directions or Directions([(source_language, target_language)])
         self._max_positions = max_positions
+        self._low_confidence = low_confidence
+        first_bytes = [id_ for value, id_ in enumerate(tokenizer.source.byte_ids) if not 0x80 <= value < 0xC0]
+        self._unknown_ids = frozenset({tokenizer.unk_id, *first_bytes})  # one for each character without a piece
 
     @property
     def target_languages(self) -> tuple[str, ...]:
         """Codes of the languages this model can be asked for."""
-        return self.tokenizer.languages or (self.target_language,)
+        return self.directions.targets
+
+    @property
+    def source_languages(self) -> tuple[str, ...]:
+        """Codes of the languages this model can translate from."""
+        return self.directions.sources
 
     @overload
     def translate(
@@ -130,17 +173,23 @@ class Translator:
     ) -> list[Translation]:
         """Translate texts, in order, with scores, alternatives and warnings.
 
-        `beam_size` None takes what the model was made with; it is raised to `n_best` when smaller.
+        `beam_size` None takes what the model was made with; it is raised to `n_best` when smaller. `from_` None detects
+        the language of each text, where the model knows several.
         """
         request = self._request(to, from_, beam_size, n_best)
         texts = [_clean(text) for text in texts]
-        parts_of = split_long(self.tokenizer, texts, request.language, self._max_source_tokens())
-        parts = [part for parts in parts_of for part in parts]
-        found = iter(self._search_all(parts, request))
-        return [
-            self._assemble(text, [next(found) for _ in parts], request)
-            for text, parts in zip(texts, parts_of, strict=True)
-        ]
+        routes = [self.directions.route(text, from_, to) for text in texts]
+        drafts = [_Draft.of(text) for text in texts]
+        for step in range(max((len(route.steps) for route in routes), default=0)):
+            numbers = [number for number, route in enumerate(routes) if len(route.steps) > step]
+            made = self._translate_into(
+                [drafts[number].alternatives[0].text for number in numbers],
+                [routes[number].steps[step] for number in numbers],
+                request,
+            )
+            for number, draft in zip(numbers, made, strict=True):
+                drafts[number] = drafts[number].then(draft)
+        return [_translation(*parts) for parts in zip(texts, routes, drafts, strict=True)]
 
     def translate_lines(
         self,
@@ -169,23 +218,22 @@ class Translator:
             yield from self.translate_detailed(group, to=to, from_=from_, beam_size=beam_size, n_best=n_best)
 
     def _request(self, to: str | None, from_: str | None, beam_size: int | None, n_best: int) -> _Request:
-        if from_ not in (None, self.source_language):
-            raise UserError(f'This model translates from "{self.source_language}", but was asked to from "{from_}".')
-        if to is not None and to not in self.target_languages:
-            known = ", ".join(f'"{language}"' for language in self.target_languages)
-            raise UserError(f'This model translates into {known}, but was asked for "{to}".')
+        self.directions.check(from_, to)
         beam = self.decoding.beam_size if beam_size is None else beam_size
         for name, value in (("beam_size", beam), ("n_best", n_best)):
             if value < 1:
                 raise UserError(f"`{name}` must be at least 1, but is {value}.")
-        language = (to or self._default_tag()) if self.tokenizer.languages else None
-        return _Request(language, max(beam, n_best), n_best)
+        return _Request(max(beam, n_best), n_best)
 
-    def _default_tag(self) -> str:
-        if self.target_language in self.tokenizer.languages:
-            return self.target_language
-        known = ", ".join(f'"{language}"' for language in self.tokenizer.languages)
-        raise UserError(f"The target language must be said, because this model knows several: {known}.")
+    def _translate_into(self, texts: Sequence[str], languages: Sequence[str], request: _Request) -> list[_Draft]:
+        """Translate texts, each into its language."""
+        tags = languages if self.tokenizer.languages else None
+        parts_of = split_long(self.tokenizer, texts, tags, self._max_source_tokens())
+        found = iter(self._search_all([part for parts in parts_of for part in parts], request))
+        return [
+            self._assemble(text, language, parts, [next(found) for _ in parts], request)
+            for text, language, parts in zip(texts, languages, parts_of, strict=True)
+        ]
 
     def _max_source_tokens(self) -> int:
         limit = self.decoding.max_source_tokens
@@ -220,14 +268,27 @@ class Translator:
             n_best=request.n_best,
         )
 
-    def _assemble(self, source: str, found: list[list[Hypothesis]], request: _Request) -> Translation:
+    def _assemble(
+        self, source: str, language: str, parts: list[list[int]], found: list[list[Hypothesis]], request: _Request
+    ) -> _Draft:
         """Join the parts of one input: alternative k is made of each part's k-th, or its last when it has fewer."""
         if not found:
-            return Translation(source, (Alternative("", 0.0, 0.0, "eos", ()),))
+            return _Draft.of("")
         num_alternatives = min(request.n_best, max(len(part) for part in found))
         ranked = [[part[min(rank, len(part) - 1)] for part in found] for rank in range(num_alternatives)]
         alternatives = tuple(self._join(chosen) for chosen in ranked)
-        return Translation(source, alternatives, tuple(_warnings(alternatives[0], len(found))))
+        best = alternatives[0]
+        output = Output(
+            source=source,
+            text=best.text,
+            target_language=language,
+            token_log_probs=best.token_log_probs,
+            finish_reason=best.finish_reason,
+            num_source_tokens=sum(len(part) for part in parts),
+            num_parts=len(parts),
+            num_unknown=sum(id_ in self._unknown_ids for part in parts for id_ in part),
+        )
+        return _Draft(alternatives, tuple(find_warnings(output, low_confidence=self._low_confidence)))
 
     def _join(self, chosen: list[Hypothesis]) -> Alternative:
         reasons = [hypothesis.finish_reason for hypothesis in chosen]
@@ -237,8 +298,14 @@ class Translator:
             score=sum(hypothesis.score for hypothesis in chosen) / len(chosen),
             log_prob=sum(hypothesis.log_prob for hypothesis in chosen),
             finish_reason=reason,
-            tokens=tuple(self.tokenizer.target_piece(i) for hypothesis in chosen for i in hypothesis.token_ids),
+            tokens=tuple(piece for hypothesis in chosen for piece in self._pieces(hypothesis)),
+            token_log_probs=tuple(value for hypothesis in chosen for value in hypothesis.token_log_probs),
         )
+
+    def _pieces(self, hypothesis: Hypothesis) -> list[str]:
+        """Spell what was written, the end symbol included: it was chosen like every other token."""
+        ids = [*hypothesis.token_ids, self.tokenizer.eos_id][: len(hypothesis.token_log_probs)]
+        return [self.tokenizer.target_piece(id_) for id_ in ids]
 
 
 def max_positions(config: TransformerConfig) -> int | None:
@@ -270,10 +337,15 @@ def _batches_by_length(parts: Sequence[list[int]], batch_tokens: int) -> Iterato
         start += rows
 
 
-def _warnings(best: Alternative, num_parts: int) -> Iterator[str]:
-    if num_parts > 1:
-        yield f"the input was longer than the model reads at once and was translated in {num_parts} parts."
-    if best.finish_reason == "length":
-        yield "the translation was cut at the length cap (`decoding.extra_tokens`)."
-    if best.finish_reason == "error":
-        yield "the model's output was not a number, and the translation may be incomplete."
+def _translation(text: str, route: Route, draft: _Draft) -> Translation:
+    """Say what became of a text: how it was translated, then what is doubtful about it."""
+    warnings = draft.warnings
+    if len(route.steps) > 1:
+        untrained = f'the model was not trained from "{route.source}" to "{route.target}"'
+        message = f'{untrained}, so the text was translated through "{route.steps[0]}".'
+        warnings = (OutputWarning("pivot", message), *warnings)
+    if text and not route.steps:
+        message = f'the text is in "{route.target}" already and was left as it is.'
+        warnings = (OutputWarning("unchanged", message), *warnings)
+    alternatives = draft.alternatives if route.steps else _Draft.of(one_line(text)).alternatives
+    return Translation(text, alternatives, warnings, route.source, route.confidence, route.target)

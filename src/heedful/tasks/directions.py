@@ -1,0 +1,104 @@
+"""Which language is translated into which, when a model knows several: by one step, by two, or not at all.
+
+What the user leaves open is settled here, sentence by sentence: the language of a text is detected, and where only one
+target makes sense it need not be said. A direction the model never learned is taken through a language that it can
+reach and leave. Knows codes of languages; knows no model and no tokens.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from heedful.errors import UserError
+
+_SURE = 0.8
+"""How sure the detection must be before a text counts as being in the target language already. Below it, one word
+that both languages have, such as "Hotel", is rather translated than handed back."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """How one text is translated."""
+
+    source: str | None
+    """Language of the text; None when it has none, being empty."""
+
+    confidence: float | None
+    """How sure the detection of the language is, from 0 to 1; None when it was given or is the only one."""
+
+    steps: tuple[str, ...]
+    """The languages it is translated into, one after the other; none when it is in the wanted one already."""
+
+    target: str | None
+    """The language asked for; None when the text is empty and nothing was asked."""
+
+
+class Directions:
+    """The pairs of languages a model was trained on, and the choice among them."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
+        self.pairs = tuple(pairs)
+        self.sources = tuple(dict.fromkeys(source for source, _ in pairs))
+        self.targets = tuple(dict.fromkeys(target for _, target in pairs))
+
+    @classmethod
+    def around(cls, source_language: str, target_language: str, languages: Sequence[str]) -> "Directions":
+        """Guess the pairs of a model that does not name them: out of its source language, and back into it.
+
+        `languages` are the targets it has tags for; the way back exists where the source language is one of them.
+        """
+        others = [language for language in languages if language != source_language] or [target_language]
+        back = [(other, source_language) for other in others if source_language in languages]
+        return cls([*((source_language, other) for other in others), *back])
+
+    def check(self, source: str | None, target: str | None) -> None:
+        """Refuse languages the model does not know, whatever the text will be."""
+        if source is not None and source not in self.sources:
+            raise UserError(f'This model translates from {_listed(self.sources)}, but was asked to from "{source}".')
+        if target is not None and target not in self.targets:
+            raise UserError(f'This model translates into {_listed(self.targets)}, but was asked for "{target}".')
+        if source is not None or len(self.sources) == 1:
+            self._route(source or self.sources[0], None, target)
+
+    def route(self, text: str, source: str | None, target: str | None) -> Route:
+        """Settle how a text is translated; None for what the user left open."""
+        if not text:
+            return Route(source, None, (), target)
+        if source is not None:
+            return self._route(source, None, target)
+        if len(self.sources) == 1:
+            return self._route(self.sources[0], None, target)
+        return self._route(*self._detect(text, target), target)
+
+    def _detect(self, text: str, target: str | None) -> tuple[str, float]:
+        from heedful.text.language_detection import detect
+
+        found = detect(text, self.sources)
+        if not found:  # nothing in it says a language, as in "12:30"
+            return next(source for source, into in self.pairs if target in (None, into)), 0.0
+        best = found[0]
+        if best.language == target and best.confidence < _SURE:
+            best = next((other for other in found if other.language != target), best)
+        return best.language, best.confidence
+
+    def _route(self, source: str, confidence: float | None, target: str | None) -> Route:
+        reachable = [into for origin, into in self.pairs if origin == source]
+        if target is None:
+            if len(reachable) > 1:
+                raise UserError(
+                    f'The target language must be said, because this model translates from "{source}" into '
+                    f"{_listed(reachable)}. Say which with --to."
+                )
+            target = reachable[0]
+        if target in reachable:
+            return Route(source, confidence, (target,), target)
+        if target == source:
+            return Route(source, confidence, (), target)
+        through = next((middle for middle in reachable if (middle, target) in self.pairs), None)
+        if through is None:
+            known = ", ".join(f"{origin} → {into}" for origin, into in self.pairs)
+            raise UserError(f'This model has no way from "{source}" to "{target}", only {known}.')
+        return Route(source, confidence, (through, target), target)
+
+
+def _listed(languages: Sequence[str]) -> str:
+    return ", ".join(f'"{language}"' for language in languages)
