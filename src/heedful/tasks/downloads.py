@@ -117,6 +117,16 @@ class _Partial:
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
+    def resumable(self, url: str) -> Version | None:
+        """Return the version whose rest can be asked for at `url`, or None when there is nothing to go on from.
+
+        Without a validator nobody could tell whether the rest belongs to this beginning.
+        """
+        version = self.version()
+        if version is None or version.url != url or version.validator is None or not self.num_bytes():
+            return None
+        return version
+
     def begin(self, version: Version) -> None:
         """Drop what is here: a part of `version` is to come."""
         with writing_download(self.path):
@@ -146,27 +156,24 @@ class _Partial:
 
 def _transfer(url: str, partial: _Partial, max_bytes: int, listener: Listener, timeout: float) -> None:
     """Bring the partial file to its end in one request, or raise _PassingFailureError."""
-    known, start = partial.version(), partial.num_bytes()
-    if known is None or known.url != url or known.validator is None:
-        # Without a validator nobody could tell whether the rest belongs to this beginning.
-        start = 0
-    if start and known is not None and start == known.num_bytes:
+    known = partial.resumable(url)
+    start = 0 if known is None else partial.num_bytes()
+    if known is not None and start == known.num_bytes:
         return  # it was whole already; only its name was missing
     headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
-    if start and known is not None and known.validator is not None:
-        headers |= {"Range": f"bytes={start}-", "If-Range": known.validator}
+    if known is not None:
+        headers |= {"Range": f"bytes={start}-", "If-Range": str(known.validator)}
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - _web() opens nothing but HTTP
     with _answer(request, partial, timeout) as response:
-        version = Version(url, _validator(response), _length(response))
-        if response.status == 206 and start and known is not None:
+        if known is not None and response.status == 206:
             _check_continuation(response, partial, start, known)
             version = known
         else:
-            if start:
-                changed = version.validator is not None and version.validator != (known and known.validator)
+            version, start = Version(url, _validator(response), _length(response)), 0
+            if known is not None:
+                changed = version.validator not in (None, known.validator)
                 reason = "the file has changed at the server" if changed else "the server cannot resume"
                 listener.say(f"{partial.path.name}: {reason}, so the download begins again.")
-            start = 0
             _refuse_if_larger(version.num_bytes or 0, max_bytes, url, partial)
             partial.begin(version)
         listener.begin(partial.path.name, start, version.num_bytes)
