@@ -45,11 +45,11 @@ class Detection:
 
 @dataclass(frozen=True)
 class NgramTable:
-    """A linear model: what each n-gram says for each language, in nats."""
+    """A linear model: what each n-gram says for each language, in hundredths of a nat."""
 
     languages: tuple[str, ...]
-    bias: tuple[float, ...]
-    weights: dict[str, tuple[float, ...]]
+    bias: tuple[int, ...]
+    weights: dict[str, tuple[int, ...]]
 
 
 def known_languages() -> tuple[str, ...]:
@@ -108,7 +108,7 @@ def _scores(prepared: str) -> dict[str, float]:
         return dict.fromkeys(known_languages(), 0.0)
     known = table.weights
     rows = [known[ngram] for word in _words(prepared) for ngram in ngrams_of(word) if ngram in known]
-    sums = [sum(column) for column in zip(table.bias, *rows, strict=True)]
+    sums = [sum(column) / 100 for column in zip(table.bias, *rows, strict=True)]
     highest = max(sums)
     normalizer = highest + math.log(sum(math.exp(score - highest) for score in sums))
     scores = {
@@ -125,18 +125,19 @@ def _table() -> NgramTable:
 
 
 def read_table(text: str) -> NgramTable:
-    """Read a table: a line of language codes, a line of biases, and a line for every n-gram, in hundredths of a nat."""
-    header, bias, *rows = (line.split("\t") for line in text.splitlines())
-    weights = {ngram: tuple([int(weight) / 100 for weight in columns]) for ngram, *columns in rows}
-    return NgramTable(tuple(header[1:]), tuple(int(weight) / 100 for weight in bias[1:]), weights)
+    """Read a table: a line of language codes, a line of biases, and a line for every n-gram."""
+    num_columns = len(text.partition("\n")[0].split())
+    # Cut as a whole and not line by line, which takes several times as long: it is what a first detection waits for.
+    cells = text.split()
+    languages = tuple(cells[1:num_columns])
+    columns = [map(int, cells[num_columns + column :: num_columns]) for column in range(1, num_columns)]
+    bias, *rows = zip(*columns, strict=True)
+    return NgramTable(languages, bias, dict(zip(cells[2 * num_columns :: num_columns], rows, strict=True)))
 
 
 def write_table(table: NgramTable) -> str:
     """Write a table as `read_table` reads it."""
-    rows = [("ngram", table.languages), ("", _hundredths(table.bias))]
-    rows += [(ngram, _hundredths(weights)) for ngram, weights in sorted(table.weights.items())]
-    return "".join("\t".join((ngram, *columns)) + "\n" for ngram, columns in rows)
-
-
-def _hundredths(weights: tuple[float, ...]) -> tuple[str, ...]:
-    return tuple(str(round(100 * weight)) for weight in weights)
+    lines = ["\t".join(("ngram", *table.languages))]
+    for ngram, weights in [("*", table.bias), *sorted(table.weights.items())]:
+        lines.append("\t".join((ngram, *map(str, weights))))
+    return "\n".join(lines) + "\n"

@@ -46,8 +46,8 @@ def learn_ngram_table(
     weights = _fit(encoded, len(ngrams), len(languages), num_epochs, decay, generator)
     # The same for all languages says nothing: centred rows are the smallest.
     weights -= weights.mean(axis=1, keepdims=True)
-    rows = dict(zip(ngrams, map(tuple, weights[:-1].tolist()), strict=True))
-    return NgramTable(languages, tuple(weights[-1].tolist()), rows)
+    *rows, bias = [tuple(row) for row in np.rint(100 * weights).astype(int).tolist()]
+    return NgramTable(languages, bias, dict(zip(ngrams, rows, strict=True)))
 
 
 def _pieces(words: list[str], generator: np.random.Generator) -> Iterator[list[str]]:
