@@ -8,6 +8,7 @@ This file knows tensors, heads and masks; it knows nothing of layers, caches or 
 
 import math
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -49,6 +50,10 @@ def attend_fused(
     single weights are dropped. What is hidden must be finite: kernels add the mask to scores, and 0 times NaN is NaN.
     Returns [batch, heads, query_len, head_dim].
     """
+    if _is_short(query, key, mask, dropout):
+        from heedful.nn.short_attention import attend_short
+
+        return attend_short(query, key, value, None if mask is None else mask[:, 0, 0], causal=causal)
     if mask is None:
         return functional.scaled_dot_product_attention(query, key, value, dropout_p=dropout, is_causal=causal)
     if causal:
@@ -57,6 +62,19 @@ def attend_fused(
     empty = ~mask.any(dim=-1, keepdim=True)
     averages = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask | empty, dropout_p=dropout)
     return averages.masked_fill(empty, 0.0)
+
+
+def _is_short(query: Tensor, key: Tensor, mask: Tensor | None, dropout: float) -> bool:
+    """Say whether the kernel for short sentences can be used: training in half precision, padding its only mask."""
+    batch, _, query_len, head_dim = query.shape
+    return (
+        query.is_cuda
+        and query.dtype == key.dtype == torch.bfloat16
+        and dropout == 0.0
+        and max(query_len, key.size(-2)) <= 64
+        and head_dim in (16, 32, 64, 128)
+        and (mask is None or mask.shape == (batch, 1, 1, key.size(-2)))
+    )
 
 
 def split_heads(states: Tensor, num_heads: int) -> Tensor:

@@ -12,7 +12,7 @@ from heedful.data.batch import Batch
 from heedful.data.readers import read_pairs
 from heedful.data.store import SubwordDropout, prepare_store
 from heedful.data.stream import BatchStream, prefetch
-from heedful.errors import DataError, count_of
+from heedful.errors import DataError, UserError, count_of
 from heedful.models.folder import load_model_folder
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.run_folder import TOKENIZER, has_begun
@@ -110,6 +110,8 @@ def find_tokenizer(config: RunConfig, folder: Path, say: Say) -> Tokenizer:
         given = find_model_folder(config.training.init_from)
         say(f"Taking the tokenizer and the first weights from {given}.")
         return Tokenizer.from_json(load_model_folder(given).tokenizer_json)
+    if config.tokenizer.take_from is not None:
+        return _taken_tokenizer(config, Path(config.tokenizer.take_from), say)
     tokenizer = learn_tokenizer(
         config.tokenizer,
         (pair.source for corpus in config.data.train for pair in read_pairs(corpus)),
@@ -118,4 +120,18 @@ def find_tokenizer(config: RunConfig, folder: Path, say: Say) -> Tokenizer:
         simplify_chinese=any(corpus.simplify_chinese for corpus in config.data.train),
     )
     say(f"Learned {count_of(tokenizer.source_vocab_size, 'piece')} from the training corpora.")
+    return tokenizer
+
+
+def _taken_tokenizer(config: RunConfig, given: Path, say: Say) -> Tokenizer:
+    """Return a tokenizer that exists: that of a model or run, or a file by itself."""
+    path = given if given.is_file() else find_model_folder(given) / TOKENIZER
+    say(f"Taking the tokenizer {path}.")
+    tokenizer = Tokenizer.from_json(path.read_text(encoding="utf-8"))
+    untold = [language for language in target_languages(config.data) if language not in tokenizer.languages]
+    if untold:
+        raise UserError(
+            f'The tokenizer {path} must know the target language "{untold[0]}", but knows '
+            f"{', '.join(tokenizer.languages) or 'none'}. Learn one from all corpora: leave `tokenizer.take_from` out."
+        )
     return tokenizer

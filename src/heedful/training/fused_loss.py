@@ -1,3 +1,4 @@
+# ruff: noqa: N803 (what Triton knows at compile time is written in capitals)
 """Loss and gradient of a projection's logits on a GPU: each logit is read twice and written once.
 
 What `projected_loss.py` says with a dozen tensor operations, every one of which would read and write logits that are
@@ -70,7 +71,7 @@ def _cross_entropy(  # type: ignore[no-untyped-def]
     vocab,
     rows,
     smoothing,
-    BLOCK: tl.constexpr,  # noqa: N803
+    BLOCK: tl.constexpr,
 ) -> None:
     row = tl.program_id(0).to(tl.int64)
     at = logits + row * stride
@@ -114,7 +115,7 @@ def _agreement(  # type: ignore[no-untyped-def]
     ce_second,
     kl_first,
     kl_second,
-    BLOCK: tl.constexpr,  # noqa: N803
+    BLOCK: tl.constexpr,
 ) -> None:
     row = tl.program_id(0).to(tl.int64)
     at_first, at_second = first + row * stride, second + row * stride
