@@ -119,7 +119,7 @@ def _constants(query: Tensor, key: Tensor, is_real: Tensor | None, causal: bool)
     }
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def _weights(  # type: ignore[no-untyped-def]
     q,
     k,
@@ -128,10 +128,10 @@ def _weights(  # type: ignore[no-untyped-def]
     query_len,
     key_len,
     scale,
-    HAS_MASK,
-    CAUSAL,
-    QUERIES,
-    KEYS,
+    HAS_MASK: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    QUERIES: tl.constexpr,
+    KEYS: tl.constexpr,
 ):
     """Compute the softmax over the scores of a head, [QUERIES, KEYS]; a query that may see nothing has weights 0."""
     rows, columns = tl.arange(0, QUERIES), tl.arange(0, KEYS)
