@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from heedful.errors import UserError
+from heedful.text.language_detection import detect, known_languages
 
 _SURE = 0.8
 """How sure the detection must be before a text counts as being in the target language already. Below it, one word
@@ -58,6 +59,9 @@ class Directions:
             raise UserError(f'This model translates into {_listed(self.targets)}, but was asked for "{target}".')
         if source is not None or len(self.sources) == 1:
             self._route(source or self.sources[0], None, target)
+        elif undetectable := [language for language in self.sources if language not in known_languages()]:
+            named = _listed(undetectable)
+            raise UserError(f"The language of the text must be said with --from, because {named} cannot be detected.")
 
     def route(self, text: str, source: str | None, target: str | None) -> Route:
         """Settle how a text is translated; None for what the user left open."""
@@ -70,11 +74,7 @@ class Directions:
         return self._route(*self._detect(text, target), target)
 
     def _detect(self, text: str, target: str | None) -> tuple[str, float]:
-        from heedful.text.language_detection import detect
-
         found = detect(text, self.sources)
-        if not found:  # nothing in it says a language, as in "12:30"
-            return next(source for source, into in self.pairs if target in (None, into)), 0.0
         best = found[0]
         if best.language == target and best.confidence < _SURE:
             best = next((other for other in found if other.language != target), best)

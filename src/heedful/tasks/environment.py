@@ -9,7 +9,11 @@ from pathlib import Path
 import torch
 
 from heedful import __version__
+from heedful.errors import HeedfulError
+from heedful.models.folder import load_model_folder
 from heedful.native.library import find_compiler
+from heedful.tasks.folders import bundled_folder
+from heedful.tasks.loading import directions_of
 
 _PACKAGES = (
     "torch", "numpy", "tokenizers", "safetensors", "pyarrow", "pydantic", "sacrebleu", "ctranslate2", "transformers",
@@ -31,7 +35,7 @@ def describe_environment() -> dict[str, str]:
         "cuda": torch.version.cuda or "none",
         "HEEDFUL_DATA": os.environ.get("HEEDFUL_DATA", "not set"),
         "HEEDFUL_CACHE": os.environ.get("HEEDFUL_CACHE", "not set"),
-        "bundled models": "none",
+        "bundled model": _bundled_model(),
     }
 
 
@@ -45,6 +49,21 @@ def _version(package: str) -> str:
 def _int8_engine() -> str:
     compiler = find_compiler()
     return f"compiled by {compiler}" if compiler else "none, as there is no C++ compiler: models run in fp32"
+
+
+def _bundled_model() -> str:
+    """Say what the model that ships with the package translates, and how large it is."""
+    path = bundled_folder()
+    if path is None:
+        return "none"
+    try:
+        folder = load_model_folder(path)
+    except HeedfulError as error:
+        return str(error)
+    pairs = ", ".join(f"{source}→{target}" for source, target in directions_of(folder).pairs)
+    num_parameters = sum(tensor.numel() for tensor in folder.weights.values())
+    num_bytes = sum(file.stat().st_size for file in path.iterdir())
+    return f"{path.name}: {pairs}; {num_parameters / 1e6:.1f} M parameters, {num_bytes / 1e6:.1f} MB"
 
 
 def _num_cores() -> int:

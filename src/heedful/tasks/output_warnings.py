@@ -34,7 +34,7 @@ _UNKNOWN_SHARE = 0.2  # of the characters; an emoji at the end of a sentence is 
 _UNIT = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff]|[^\W\d_\u2e80-\u9fff\uf900-\ufaff]+(?:['’][^\W\d_]+)*|\d+")
 _WORD = re.compile(r"[^\W\d_\u2e80-\u9fff\uf900-\ufaff]{2,}")
 _NOT_PROSE = re.compile(  # addresses, and units after numbers
-    r"(?:https?://|www\.)[^\s\u2e80-\uffef]+|[\w.+-]{1,64}@[\w.-]+|\b[a-zA-Z0-9-]{1,63}(?:\.[a-zA-Z0-9-]{1,63})+"
+    r"(?:https?://|www\.)[^\s\u2e80-\uffef]+|[\w.+-]{1,64}@[\w.-]+|(?<![a-zA-Z0-9-])[a-zA-Z0-9-]{1,63}(?:\.[a-zA-Z0-9-]{1,63})+"
     r"|\d\s?[a-zA-Z]{1,3}(?![a-zA-Z])"
 )
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")

@@ -1,0 +1,97 @@
+"""Which language into which: what is given, what is detected, what goes through a third language, what is refused."""
+
+import pytest
+
+from heedful.errors import UserError
+from heedful.tasks.directions import Directions, Route
+
+BOTH_WAYS = Directions.around("en", "de", ("de", "en", "fr", "zh"))
+ONE_WAY = Directions.around("en", "de", ())
+
+
+def refusal(directions: Directions, source: str | None, target: str | None) -> str:
+    with pytest.raises(UserError) as caught:
+        directions.check(source, target)
+    return str(caught.value)
+
+
+def test_a_model_that_names_no_directions_goes_out_of_its_source_language_and_back() -> None:
+    out = [("en", "de"), ("en", "fr"), ("en", "zh")]
+    assert set(BOTH_WAYS.pairs) == {*out, *((target, source) for source, target in out)}
+    assert Directions.around("en", "de", ("de", "fr")).pairs == (("en", "de"), ("en", "fr"))
+    assert ONE_WAY.pairs == (("en", "de"),)
+
+
+def test_what_is_given_is_taken() -> None:
+    assert BOTH_WAYS.route("Hallo", "en", "zh") == Route("en", None, ("zh",), "zh")
+    assert BOTH_WAYS.route("Hallo", "zh", None) == Route("zh", None, ("en",), "en")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Wo ist der nächste Bahnhof, bitte?", "de"),
+        ("Où est la gare la plus proche ?", "fr"),
+        ("请问车站在哪里？", "zh"),
+    ],
+)
+def test_the_language_is_detected_and_english_is_what_is_meant(text: str, language: str) -> None:
+    route = BOTH_WAYS.route(text, None, None)
+    assert (route.source, route.steps, route.target) == (language, ("en",), "en")
+    assert route.confidence is not None
+    assert route.confidence > 0.8
+
+
+def test_out_of_english_the_target_must_be_said() -> None:
+    with pytest.raises(UserError) as caught:
+        BOTH_WAYS.route("Where is the station, please?", None, None)
+    assert str(caught.value) == (
+        'The target language must be said, because this model translates from "en" into "de", "fr", "zh". '
+        "Say which with --to."
+    )
+    assert refusal(BOTH_WAYS, "en", None) == str(caught.value)
+    assert refusal(Directions([("en", "de"), ("en", "fr")]), None, None).startswith("The target language must be said")
+
+
+def test_one_way_needs_neither_words_nor_detection() -> None:
+    assert ONE_WAY.route("Où est la gare la plus proche ?", None, None) == Route("en", None, ("de",), "de")
+
+
+def test_an_untrained_direction_goes_through_a_language_that_both_know() -> None:
+    assert BOTH_WAYS.route("Wo ist er?", "de", "fr") == Route("de", None, ("en", "fr"), "fr")
+    one_way = Directions([("de", "en"), ("en", "de"), ("fr", "de")])
+    assert one_way.route("Où ?", "fr", "en").steps == ("de", "en")
+
+
+def test_no_way_at_all_is_said() -> None:
+    apart = Directions([("de", "en"), ("fr", "zh")])
+    assert refusal(apart, "de", "zh") == 'This model has no way from "de" to "zh", only de → en, fr → zh.'
+
+
+def test_text_in_the_wanted_language_stays() -> None:
+    assert BOTH_WAYS.route("Where is the nearest station, please?", None, "en").steps == ()
+    assert BOTH_WAYS.route("Wo ist er?", "de", "de").steps == ()
+
+
+def test_what_may_be_two_languages_is_rather_translated() -> None:
+    """One word says little about its language; handing it back would be no answer."""
+    assert BOTH_WAYS.route("Hotel", None, "de").steps == ("de",)
+    assert BOTH_WAYS.route("12:30", None, "de").steps[-1] == "de"
+
+
+def test_nothing_is_detected_in_nothing() -> None:
+    assert BOTH_WAYS.route("", None, None) == Route(None, None, (), None)
+
+
+def test_languages_the_model_does_not_know_are_refused() -> None:
+    assert refusal(BOTH_WAYS, "cs", "de") == (
+        'This model translates from "en", "de", "fr", "zh", but was asked to from "cs".'
+    )
+    assert refusal(ONE_WAY, None, "fr") == 'This model translates into "de", but was asked for "fr".'
+    assert refusal(Directions([("cs", "en"), ("de", "en")]), None, None) == (
+        'The language of the text must be said with --from, because "cs" cannot be detected.'
+    )
+
+
+def test_a_model_from_a_language_into_itself_translates() -> None:
+    assert Directions([("en", "en")]).route("hello", None, None).steps == ("en",)
