@@ -1,5 +1,6 @@
 """`heedful distill`: a teacher's translations of a training set, as corpora for a student."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,10 @@ def distill(
     n_best: Annotated[
         int, typer.Option("--n-best", metavar="N", min=1, help="Translations of each sentence that are kept.")
     ] = 1,
+    part: Annotated[
+        str,
+        typer.Option("--part", metavar="K/N", help="Do every Nth corpus from the Kth on: N processes share the work."),
+    ] = "1/1",
     device: options.Device = None,
 ) -> None:
     """Translate the training corpora of CONFIG with one or more teachers.
@@ -39,9 +44,18 @@ def distill(
 
     data = load_config(config, overrides or []).data
     translator = load_translator(model, device=device)
-    for corpus in distill_corpora(data, translator, out, beam_size=beam, n_best=n_best, say=note):
+    for corpus in distill_corpora(
+        data, translator, out, beam_size=beam, n_best=n_best, part=_parse_part(part), say=note
+    ):
         write_line(
             f'[[data.train]]\nkind = "tsv"\npath = "{corpus.path}"\n'
             f'source_language = "{corpus.source_language}"\ntarget_language = "{corpus.target_language}"\n'
         )
         flush()
+
+
+def _parse_part(written: str) -> tuple[int, int]:
+    match = re.fullmatch(r"([1-9][0-9]*)/([1-9][0-9]*)", written)
+    if match is None or int(match[1]) > int(match[2]):
+        raise UserError(f"`--part` must be K/N with K from 1 to N, such as 1/4, but is {written}.")
+    return int(match[1]), int(match[2])

@@ -43,12 +43,17 @@ def distill(
     *,
     beam_size: int | None = None,
     n_best: int = 1,
+    part: tuple[int, int] = (1, 1),
     say: Callable[[str], None],
 ) -> list[DistilledCorpus]:
-    """Translate the sources of every training corpus into tab-separated files in `out`; existing files stay."""
+    """Translate the sources of every training corpus into tab-separated files in `out`; existing files stay.
+
+    `part` (k, n) takes every nth corpus from the kth on, so that n processes can share the work.
+    """
     out.mkdir(parents=True, exist_ok=True)
     distilled = []
-    for number, corpus in enumerate(data.train):
+    first, every = part
+    for number, corpus in list(enumerate(data.train))[first - 1 :: every]:
         source_language, target_language = direction_of(corpus, data)
         path = out / f"{number}.{source_language}-{target_language}.tsv.gz"
         if path.exists():
