@@ -26,7 +26,7 @@ def floats(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def int8(heedful, floats: Path) -> Path:
     out = floats.with_name("int8")
-    result = heedful("export", floats, "--format", "int8", "--out", out)
+    result = heedful("export", floats, "--format", "int8", "--out", out, "--low-confidence", "-0.01")
     assert (result.returncode, result.stderr.decode()) == (0, f"The int8 model is in {out}.\n")
     return out
 
@@ -51,6 +51,7 @@ def test_json_names_languages_tokens_and_codes(heedful, int8: Path) -> None:
         assert len(alternative["tokens"]) == len(alternative["token_log_probs"]) > 0
         assert sum(alternative["token_log_probs"]) == pytest.approx(alternative["log_prob"], abs=1e-4)
     assert len(first["warnings"]) == len(first["warning_codes"])
+    assert "low_confidence" in first["warning_codes"], "of these the folder itself says below what it is"
     said = result.stderr.decode()
     assert all(f"warning: line 1: {warning}\n" in said for warning in first["warnings"])
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from heedful.cli.console import note
+from heedful.errors import UserError
 
 
 class Format(StrEnum):
@@ -22,6 +23,14 @@ def export(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or a run folder.")],
     format_: Annotated[Format, typer.Option("--format", help="The other toolkit, or int8 for a small folder of ours.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where it is written; must not exist.")],
+    low_confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            max=0,
+            help="With int8: translations whose tokens have a mean log-probability below X are flagged.",
+        ),
+    ] = None,
 ) -> None:
     """Write a model for another toolkit, or with 8-bit weights to be shipped.
 
@@ -32,6 +41,8 @@ def export(
     from heedful.tasks.folders import find_model_folder, refuse_existing
 
     refuse_existing(out)
+    if low_confidence is not None and format_ is not Format.INT8:
+        raise UserError("`--low-confidence` must go with --format int8: other formats have no place for it.")
     folder = load_model_folder(find_model_folder(model))
     match format_:
         case Format.HUGGINGFACE:
@@ -46,5 +57,6 @@ def export(
             from heedful.models.folder import save_model_folder
             from heedful.models.rounded_weights import RoundedWeights
 
-            save_model_folder(out, replace(folder, weights=RoundedWeights.of(folder.weights)))
+            facts = folder.facts if low_confidence is None else {**folder.facts, "low_confidence": low_confidence}
+            save_model_folder(out, replace(folder, weights=RoundedWeights.of(folder.weights), facts=facts))
     note(f"The {format_.value} model is in {out}.")
