@@ -154,6 +154,16 @@ def test_a_folder_in_int8_translates_as_the_one_it_was_made_from(tmp_path: Path)
         assert a.score == pytest.approx(b.score, abs=0.05)
 
 
+@pytest.mark.gpu
+def test_a_folder_in_int8_runs_on_a_gpu_as_floats(tmp_path: Path) -> None:
+    folder = make_model()
+    save_model_folder(tmp_path / "int8", replace(folder, weights=RoundedWeights.of(folder.weights)))
+    there, here = (load(tmp_path / "int8", device=device, quantize=None) for device in ("cuda", "cpu"))
+    assert isinstance(there.model, Transformer)
+    for a, b in zip(there.translate_detailed(SOURCES), here.translate_detailed(SOURCES), strict=True):
+        assert a.score == pytest.approx(b.score, abs=1e-3)
+
+
 def test_without_a_bundled_model_a_model_must_be_named() -> None:
     if bundled_folder() is not None:
         assert len(load(device="cpu").target_languages) > 1
