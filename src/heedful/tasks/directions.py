@@ -12,8 +12,8 @@ from heedful.errors import UserError
 from heedful.text.language_detection import detect, known_languages
 
 _SURE = 0.8
-"""How sure the detection must be before a text counts as being in the target language already. Below it, one word
-that both languages have, such as "Hotel", is rather translated than handed back."""
+"""How sure the detection must be to be taken at its word. Below it, one word that many languages have, such as "Hotel",
+is taken for one the model can translate from, rather than handed back or sent through a third language."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class Directions:
     def _detect(self, text: str, target: str | None) -> tuple[str, float]:
         found = detect(text, self.sources)
         best = found[0]
-        if best.language == target and best.confidence < _SURE:
-            best = next((other for other in found if other.language != target), best)
+        if best.confidence < _SURE and target is not None:
+            best = next((other for other in found if (other.language, target) in self.pairs), best)
         return best.language, best.confidence
 
     def _route(self, source: str, confidence: float | None, target: str | None) -> Route:

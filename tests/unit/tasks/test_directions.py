@@ -75,8 +75,9 @@ def test_text_in_the_wanted_language_stays() -> None:
 
 def test_what_may_be_two_languages_is_rather_translated() -> None:
     """One word says little about its language; handing it back would be no answer."""
-    assert BOTH_WAYS.route("Hotel", None, "de").steps == ("de",)
-    assert BOTH_WAYS.route("12:30", None, "de").steps[-1] == "de"
+    for text in ("Hotel", "Restaurant", "Taxi", "12:30"):
+        assert BOTH_WAYS.route(text, None, "de").steps == ("de",)
+        assert BOTH_WAYS.route(text, None, "en").steps == ("en",)
 
 
 def test_nothing_is_detected_in_nothing() -> None:
