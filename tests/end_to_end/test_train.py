@@ -34,6 +34,7 @@ def test_a_run_folder_holds_everything_a_run_is(small_run) -> None:
     }  # fmt: skip
     assert load_config(run / "config.toml") == load_config(small_run.config)
     assert (run / "model" / "tokenizer.json").read_bytes() == (run / "tokenizer.json").read_bytes()
+    assert json.loads((run / "model" / "config.json").read_bytes())["directions"] == [["en", "de"]]
     losses = [record["loss"] for record in records(run) if record["kind"] == "train"]
     assert losses[-1] < losses[0] / 2
     assert [record["step"] for record in records(run) if record["kind"] == "validation"] == [120, 240]

@@ -22,7 +22,7 @@ from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.run_folder import MODEL, check_run_folder, run_folder_of, write_run_folder
-from heedful.tasks.training_data import TrainingData, prepare_data
+from heedful.tasks.training_data import TrainingData, direction_of, prepare_data
 from heedful.tasks.validation import Validator
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.averaging import average_checkpoints, checkpoints_to_average
@@ -153,6 +153,7 @@ def _ship(config: RunConfig, folder: Path, state: TrainState, data: TrainingData
             source_language=config.data.source_language,
             target_language=config.data.target_language,
             languages=tokenizer.languages,
+            directions=tuple(dict.fromkeys(direction_of(corpus, config.data) for corpus in config.data.train)),
             decoding=config.decoding,
             card=_card(config, state, data, len(paths)),
             facts=facts,
