@@ -91,6 +91,14 @@ def test_without_a_compiler_an_int8_folder_runs_in_fp32(heedful, int8: Path, tmp
     assert result.stdout == expected.stdout
 
 
+def test_without_a_cache_folder_the_model_runs_in_fp32(heedful, int8: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    cache = str(tmp_path / "file" / "cache")
+    result = heedful("translate", "-m", int8, "--to", "fr", "where is the station", HEEDFUL_CACHE=cache)
+    assert result.returncode == 0, result.stderr.decode()
+    assert result.stdout.strip()
+
+
 @needs_compiler
 def test_who_waits_for_the_compiler_is_told_once(heedful, int8: Path, tmp_path: Path) -> None:
     """A compiler that has its answer ready: the real one would take most of the time of this file."""
