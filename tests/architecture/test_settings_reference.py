@@ -9,12 +9,14 @@ import typing
 from collections.abc import Iterator
 from pathlib import Path
 
-from annotated_types import Ge, Gt, Le, Lt, MinLen
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from pydantic.fields import FieldInfo
 
+from heedful.config.classification import ClassificationRun
 from heedful.config.run import RunConfig
 from heedful.config.section import Section
 
+RUNS: dict[type[Section], str] = {RunConfig: "translation", ClassificationRun: "classification"}
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 HEAD = """# Settings
 
@@ -42,7 +44,7 @@ def fields_of(section: type[Section]) -> dict[str, FieldInfo]:
     }
 
 
-def sections(section: type[Section] = RunConfig, path: str = "") -> Iterator[tuple[type[Section], str]]:
+def sections(section: type[Section], path: str = "") -> Iterator[tuple[type[Section], str]]:
     """Walk all sections with the place where each stands in a file."""
     yield section, path
     for name, field in fields_of(section).items():
@@ -79,6 +81,8 @@ def bound(limit: object) -> str:
             return f"≤ {value}"
         case Lt(lt=value):
             return f"< {value}"
+        case MaxLen(max_length=value):
+            return f"at most {value} long"
         case MinLen(min_length=value):
             return f"at least {value}"
     return f"matching `{limit.pattern}`"  # type: ignore[attr-defined]
@@ -93,7 +97,7 @@ def default_of(field: FieldInfo) -> str:
             return f'default kind "{section.kind}"' if len(sections_in(field.annotation)) > 1 else ""  # type: ignore[attr-defined]
         case None:
             return "default none"
-        case {}:
+        case {} | []:
             return ""
         case bool() as answer:
             return f"default {str(answer).lower()}"
@@ -105,23 +109,44 @@ def default_of(field: FieldInfo) -> str:
             return f"default {number}"
 
 
-def reference() -> str:
-    """Compose the whole page."""
+def described_in(run: type[Section]) -> dict[type[Section], list[str]]:
+    """All sections a run can hold, with the places where each can stand."""
     places: dict[type[Section], list[str]] = {}
-    for section, place in sections():
+    for section, place in sections(run):
         places.setdefault(section, []).append(place)
-    lines = [HEAD]
-    for section, found in places.items():
-        kind = section.model_fields.get("kind")
-        alternatives = typing.get_args(kind.annotation) if kind else ()
-        suffix = f' with `kind = "{alternatives[0]}"`' if len(alternatives) == 1 else ""
-        heading = ", ".join(f"`{place}`" for place in found) + suffix if found[0] else "Top level"
-        lines += [f"## {heading}", "", str(section.__doc__).strip(), ""]
-        for name, field in fields_of(section).items():
-            facts = [spelled(field.annotation), *map(bound, field.metadata), default_of(field)]
-            lines.append(f"- `{name}` ({', '.join(filter(None, facts))}): {field.description}")
-        lines.append("")
+    return places
+
+
+def reference() -> str:
+    """Compose the whole page: each task in turn, and of it what no task before it has."""
+    lines, told = [HEAD], set[type[Section]]()
+    for run, task in RUNS.items():
+        lines += [f'# `task = "{task}"`' + (", the default" if task == "translation" else ""), ""]
+        known = {}
+        for section, found in described_in(run).items():
+            if section in told:
+                known[section] = found
+            else:
+                lines += described(section, found, task)
+        told.update(described_in(run))
+        shared = [place for found in known.values() for place in found]
+        if shared:
+            lines += ["As above: " + ", ".join(f"`{place}`" for place in dict.fromkeys(shared)) + ".", ""]
     return "\n".join(lines).rstrip().replace("\n\n\n", "\n\n") + "\n"
+
+
+def described(section: type[Section], places: list[str], task: str) -> list[str]:
+    """Describe one section."""
+    kind = section.model_fields.get("kind")
+    alternatives = typing.get_args(kind.annotation) if kind else ()
+    suffix = f' with `kind = "{alternatives[0]}"`' if len(alternatives) == 1 else ""
+    top = f"Top level of a {task} run"
+    heading = ", ".join(f"`{place}`" for place in places) + suffix if places[0] else top
+    lines = [f"## {heading}", "", str(section.__doc__).strip(), ""]
+    for name, field in fields_of(section).items():
+        facts = [spelled(field.annotation), *map(bound, field.metadata), default_of(field)]
+        lines.append(f"- `{name}` ({', '.join(filter(None, facts))}): {field.description}")
+    return [*lines, ""]
 
 
 def test_the_settings_are_the_ones_on_the_page() -> None:
@@ -131,7 +156,8 @@ def test_the_settings_are_the_ones_on_the_page() -> None:
 def test_every_setting_says_what_it_is() -> None:
     silent = [
         f"{place}{name}"
-        for section, place in sections()
+        for run in RUNS
+        for section, place in sections(run)
         for name, field in fields_of(section).items()
         if not field.description
     ]

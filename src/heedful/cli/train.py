@@ -6,6 +6,9 @@ import typer
 
 from heedful.cli import options
 from heedful.cli.console import note
+from heedful.config.classification import ClassificationRun
+from heedful.config.run import RunConfig
+from heedful.errors import UserError
 
 
 def train(
@@ -23,15 +26,21 @@ def train(
     Settings are overridden like this:
     heedful train CONFIG training.max_steps=500 name=short
     """
-    from heedful.config.load import load_config
+    from heedful.config.load import load_any
 
-    run = load_config(config, overrides or [])
-    from heedful.tasks.train_translation import train_translation
+    run = load_any(config, overrides or [])
     from heedful.training.display import make_display
 
     with make_display(run.training.max_steps) as display:
-        result = train_translation(run, display=display, resume=resume, device=device)
+        match run:
+            case RunConfig():
+                from heedful.tasks.train_translation import train_translation
+
+                result = train_translation(run, display=display, resume=resume, device=device)
+                use = f"Translate with it: heedful translate --model {result.run_folder}"
+            case ClassificationRun():
+                raise UserError("`heedful train` must be given a translation run: classification is not wired yet.")
     note(f"The model is in {result.model_folder}.")
-    note(f"Translate with it: heedful translate --model {result.run_folder}")
+    note(use)
     if run.data.test:
         note(f"Score it: heedful evaluate {result.run_folder}")

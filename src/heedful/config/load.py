@@ -1,4 +1,4 @@
-"""From a TOML file and overrides to a `RunConfig`, and back.
+"""From a TOML file and overrides to the description of a run, and back.
 
 Precedence: default < preset < file < override. Every problem of a file is reported at once, by the path a user would
 write (`training.schedule.peak`), with the nearest valid spelling for unknown names. Types are strict: `"8"` is no
@@ -10,55 +10,99 @@ import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from pydantic import JsonValue, ValidationError
 
+from heedful.config.classification import ClassificationRun
 from heedful.config.data import both_ways
 from heedful.config.explain import Table, explain, fill_default_kinds
 from heedful.config.presets import PRESETS
 from heedful.config.run import RunConfig
+from heedful.config.section import Section
 from heedful.errors import ConfigError, UserError, nearest
+
+AnyRun = RunConfig | ClassificationRun
+RunT = TypeVar("RunT", bound=Section)
+
+_SCHEMAS: dict[str, type[RunConfig] | type[ClassificationRun]] = {
+    "translation": RunConfig,
+    "classification": ClassificationRun,
+}
+"""Every `task` there is, with what a run of it is described by."""
 
 
 def load_config(path: Path | str, overrides: Sequence[str] = ()) -> RunConfig:
-    """Read a run description; each override is `section.key=value`, applied in order after the file."""
+    """Read the description of a translation run; each override is `section.key=value`, applied after the file."""
     path = Path(path)
     return parse_config(_read_text(path), overrides, origin=str(path))
 
 
+def load_any(path: Path | str, overrides: Sequence[str] = ()) -> AnyRun:
+    """Read the description of a run of any task; the file says which by `task`."""
+    path = Path(path)
+    return parse_any(_read_text(path), overrides, origin=str(path))
+
+
 def parse_config(text: str, overrides: Sequence[str] = (), *, origin: str = "The configuration") -> RunConfig:
-    """Turn the text of a run description into a `RunConfig`, or raise one `ConfigError` with all its problems."""
-    try:
-        table = cast(Table, tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(origin, [f"it is not valid TOML: {error}."]) from error
-    problems = [problem for override in overrides for problem in _apply_override(table, override)]
-    problems += _expand_preset(table)
-    problems += [f"`{name}` must be a finite number, but is {value}." for name, value in _non_finite(table)]
-    fill_default_kinds(RunConfig, table)
-    try:
-        # The JSON parser's strict mode takes a list for a tuple, which TOML needs, but no string for a number.
-        config = RunConfig.model_validate_json(json.dumps(table, default=str), strict=True)
-    except ValidationError as error:
-        raise ConfigError(origin, [*problems, *explain(RunConfig, error)]) from error
-    if problems:
-        raise ConfigError(origin, problems)
-    return config.model_copy(update={"data": both_ways(config.data)})
+    """Turn the text of a translation run's description into a `RunConfig`, or raise one `ConfigError`."""
+    table, problems = _read_table(text, overrides, origin)
+    task = table.get("task", "translation")
+    if task != "translation" and task in _SCHEMAS:
+        raise UserError(f'{origin} must describe a translation run here, but its `task` is "{task}".')
+    return _validate(RunConfig, table, problems, origin)
 
 
-def dump_toml(config: RunConfig) -> str:
-    """Write a resolved configuration as TOML: every setting is there, and `parse_config` gives the same one back."""
+def parse_any(text: str, overrides: Sequence[str] = (), *, origin: str = "The configuration") -> AnyRun:
+    """Turn the text of any run's description into its config, or raise one `ConfigError` with all its problems."""
+    table, problems = _read_table(text, overrides, origin)
+    task = table.get("task", "translation")
+    if not isinstance(task, str) or task not in _SCHEMAS:
+        known = ", ".join(f'"{name}"' for name in _SCHEMAS)
+        hint = nearest(str(task), _SCHEMAS)
+        remedy = f' Did you mean "{hint}"?' if hint else ""
+        problem = f"`task` must be one of {known}, but is {json.dumps(task, default=str)}.{remedy}"
+        raise ConfigError(origin, [*problems, problem])
+    return _validate(_SCHEMAS[task], table, problems, origin)
+
+
+def dump_toml(config: Section) -> str:
+    """Write a resolved configuration as TOML: every setting is there, and `parse_any` gives the same one back."""
     settings = config.model_dump(mode="json", exclude_none=True)
     return "\n".join(_toml_lines(settings, ())).strip() + "\n"
 
 
-def changed_settings(before: RunConfig, after: RunConfig) -> dict[str, tuple[JsonValue, JsonValue]]:
+def changed_settings(before: Section, after: Section) -> dict[str, tuple[JsonValue, JsonValue]]:
     """Return the settings that differ, by dotted name, with both values; an absent one is None."""
     old = dict(_leaves(before.model_dump(mode="json"), ""))
     new = dict(_leaves(after.model_dump(mode="json"), ""))
     names = [*old, *(name for name in new if name not in old)]
     return {name: (old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)}
+
+
+def _read_table(text: str, overrides: Sequence[str], origin: str) -> tuple[Table, list[str]]:
+    """Return what a file and its overrides say, and what is wrong with the overrides."""
+    try:
+        table = cast(Table, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(origin, [f"it is not valid TOML: {error}."]) from error
+    return table, [problem for override in overrides for problem in _apply_override(table, override)]
+
+
+def _validate(schema: type[RunT], table: Table, problems: list[str], origin: str) -> RunT:
+    """Turn a table into the config of a schema, or raise with all problems at once."""
+    if schema is RunConfig:
+        problems = problems + _expand_preset(table)
+    problems += [f"`{name}` must be a finite number, but is {value}." for name, value in _non_finite(table)]
+    fill_default_kinds(schema, table)
+    try:
+        # The JSON parser's strict mode takes a list for a tuple, which TOML needs, but no string for a number.
+        config = schema.model_validate_json(json.dumps(table, default=str), strict=True)
+    except ValidationError as error:
+        raise ConfigError(origin, [*problems, *explain(schema, error)]) from error
+    if problems:
+        raise ConfigError(origin, problems)
+    return config.model_copy(update={"data": both_ways(config.data)}) if isinstance(config, RunConfig) else config
 
 
 def _read_text(path: Path) -> str:

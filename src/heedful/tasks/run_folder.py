@@ -6,10 +6,10 @@
 import json
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from heedful.config.load import changed_settings, dump_toml, load_config
-from heedful.config.run import RunConfig
+from heedful.config.load import AnyRun, changed_settings, dump_toml, load_any
 from heedful.errors import UserError
 from heedful.files import write_atomic
 
@@ -30,7 +30,18 @@ _MAY_CHANGE = (
 """Settings that do not decide the weights of the steps already done."""
 
 
-def run_folder_of(config: RunConfig) -> Path:
+@dataclass(frozen=True)
+class TrainingResult:
+    """What a finished run has made."""
+
+    run_folder: Path
+    model_folder: Path
+    step: int
+    scores: dict[int, float]
+    """Validated steps with what `validation.metric` was (of a loss, its negative)."""
+
+
+def run_folder_of(config: AnyRun) -> Path:
     """Return where the run of this name lives."""
     return Path(config.runs_folder) / config.name
 
@@ -40,7 +51,7 @@ def has_begun(folder: Path) -> bool:
     return (folder / CONFIG).exists()
 
 
-def check_run_folder(folder: Path, config: RunConfig, *, resume: bool, say: Callable[[str], None]) -> None:
+def check_run_folder(folder: Path, config: AnyRun, *, resume: bool, say: Callable[[str], None]) -> None:
     """Refuse to overwrite a run, or to go on with one that was something else."""
     if not resume:
         if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
@@ -52,7 +63,7 @@ def check_run_folder(folder: Path, config: RunConfig, *, resume: bool, say: Call
     if not has_begun(folder):
         say(f"There is no run in {folder} to go on with: beginning it.")
         return
-    changed = changed_settings(load_config(folder / CONFIG), config)
+    changed = changed_settings(load_any(folder / CONFIG), config)
     refused = [name for name in changed if not name.startswith(_MAY_CHANGE)]
     if refused:
         lines = [f"  - `{name}` was {_shown(changed[name][0])} and is {_shown(changed[name][1])}" for name in refused]
@@ -65,7 +76,7 @@ def check_run_folder(folder: Path, config: RunConfig, *, resume: bool, say: Call
         say(f"Changed since the run began: `{name}` was {_shown(before)} and is {_shown(after)}.")
 
 
-def write_run_folder(folder: Path, config: RunConfig, tokenizer_json: str, environment: Mapping[str, str]) -> None:
+def write_run_folder(folder: Path, config: AnyRun, tokenizer_json: str, environment: Mapping[str, str]) -> None:
     """Write what a run begins with. On resume the settings may have changed where they are allowed to."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / TOKENIZER).exists():

@@ -5,7 +5,6 @@ Everything that can be wrong with the input is found before the run folder is ma
 behind.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -21,7 +20,7 @@ from heedful.models.transformer import Transformer
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
 from heedful.tasks.folders import find_model_folder
-from heedful.tasks.run_folder import MODEL, check_run_folder, run_folder_of, write_run_folder
+from heedful.tasks.run_folder import MODEL, TrainingResult, check_run_folder, run_folder_of, write_run_folder
 from heedful.tasks.training_data import TrainingData, direction_of, prepare_data
 from heedful.tasks.validation import Validator
 from heedful.text.tokenizer import Tokenizer
@@ -32,17 +31,6 @@ from heedful.training.loop import Run, TrainingTask, start_state, train
 from heedful.training.run_lock import RunLock
 from heedful.training.sequence_loss import sequence_loss
 from heedful.training.state import TrainState
-
-
-@dataclass(frozen=True)
-class TrainingResult:
-    """What a finished run has made."""
-
-    run_folder: Path
-    model_folder: Path
-    step: int
-    scores: dict[int, float]
-    """Validated steps with what `validation.metric` was (of a loss, its negative)."""
 
 
 def train_translation(

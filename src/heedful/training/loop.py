@@ -18,7 +18,7 @@ from typing import Generic, Protocol, TypeVar
 import torch
 from torch import nn
 
-from heedful.config.training import TrainingConfig, ValidationConfig
+from heedful.config.training import TrainingConfig
 from heedful.errors import HeedfulError
 from heedful.files import JsonValue
 from heedful.training.checkpoint import (
@@ -48,7 +48,7 @@ class Validation:
     """What a validation found."""
 
     numbers: Mapping[str, float]
-    """By name; among them the metric that decides what is best ("loss" or "bleu")."""
+    """By name; among them the metric that decides what is best."""
 
     samples: Sequence[Record] = ()
     """What the model makes of a few sentences, for samples.jsonl."""
@@ -68,6 +68,18 @@ class TrainingTask(Generic[BatchT]):
     """Judge the model, which is in evaluation mode and carries the moving average where there is one."""
 
 
+class ValidationSettings(Protocol):
+    """What the loop must know of a task's `validation` section."""
+
+    @property
+    def every_steps(self) -> int:
+        """Steps between validations."""
+
+    @property
+    def metric(self) -> str:
+        """The number that decides what is best: the lowest when it is "loss", else the highest."""
+
+
 @dataclass(frozen=True)
 class Run:
     """Where and how a run goes on, apart from what it trains."""
@@ -76,7 +88,7 @@ class Run:
     """Run folder; the caller holds its `RunLock`."""
 
     training: TrainingConfig
-    validation: ValidationConfig
+    validation: ValidationSettings
     seed: int
     dim: int
     """Width of the model, for the paper's schedule."""
