@@ -7,6 +7,12 @@ from heedful.nn.initialization import initialize
 from heedful.nn.layers import DecoderLayer, EncoderLayer, PostNormResidual, PreNormResidual
 from heedful.nn.masks import causal_mask, padding_mask
 from heedful.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, sinusoidal_table
+from heedful.nn.relative_attention import (
+    RelativePositions,
+    RelativeSelfAttention,
+    attend_relative,
+    attend_relative_fused,
+)
 
 __all__ = [
     "DecoderLayer",
@@ -19,10 +25,14 @@ __all__ = [
     "OutputProjection",
     "PostNormResidual",
     "PreNormResidual",
+    "RelativePositions",
+    "RelativeSelfAttention",
     "SinusoidalPositions",
     "TokenEmbedding",
     "attend",
     "attend_fused",
+    "attend_relative",
+    "attend_relative_fused",
     "causal_mask",
     "initialize",
     "padding_mask",

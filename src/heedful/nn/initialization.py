@@ -15,6 +15,7 @@ from torch import nn
 
 from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention
 from heedful.nn.embedding import OutputProjection
+from heedful.nn.relative_attention import GlobalBiases, RelativeSelfAttention
 
 
 def initialize(model: nn.Module, generator: torch.Generator | None = None) -> None:
@@ -28,6 +29,9 @@ def initialize(model: nn.Module, generator: torch.Generator | None = None) -> No
             nn.init.normal_(module.weight, std=module.weight.size(1) ** -0.5, generator=generator)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
+        elif isinstance(module, GlobalBiases):
+            nn.init.zeros_(module.content)
+            nn.init.zeros_(module.position)
         elif isinstance(module, nn.LayerNorm):
             nn.init.ones_(module.weight)
             nn.init.zeros_(module.bias)
@@ -35,7 +39,7 @@ def initialize(model: nn.Module, generator: torch.Generator | None = None) -> No
     for module in model.modules():
         if isinstance(module, MultiHeadSelfAttention):
             _glorot(module.query_key_value, parts=3, gain=math.sqrt(0.5), generator=generator)
-        elif isinstance(module, MultiHeadAttention):
+        elif isinstance(module, MultiHeadAttention | RelativeSelfAttention):
             _glorot(module.query, parts=1, gain=math.sqrt(0.5), generator=generator)
             _glorot(module.key_value, parts=2, gain=math.sqrt(0.5), generator=generator)
 
