@@ -21,9 +21,11 @@ from heedful.config.presets import transformer_base, transformer_big
 from heedful.config.training import NoRegularizer, TrainingConfig
 from heedful.data.batch import Batch, collate
 from heedful.models.build import build_model
+from heedful.nn.layers import DecoderLayer, EncoderLayer
+from heedful.training.compilation import compile_layers
 from heedful.training.loop import start_state
+from heedful.training.recorded_step import StepRecorder
 from heedful.training.sequence_loss import sequence_loss
-from heedful.training.step import train_step
 from table import Row, compare, report
 
 ROWS, LENGTH, VOCAB, PAD, BOS = 1024, 32, 32_000, 0, 1
@@ -43,11 +45,14 @@ def draw_batches(count: int) -> list[Batch]:
 def heedful_step(config: TransformerConfig, *, compiled: bool) -> Step:
     """The step of `heedful train` with `training.precision=bf16` and `training.compile`."""
     model = build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=PAD).cuda().train()
-    loss = sequence_loss(label_smoothing=0.1, regularizer=NoRegularizer(), compiled=compiled)
+    if compiled:
+        compile_layers(model, (EncoderLayer, DecoderLayer))
+    loss = sequence_loss(label_smoothing=0.1, regularizer=NoRegularizer())
     state = start_state(model, TrainingConfig())
+    recorder = StepRecorder(state, loss, clip_norm=None, bf16=True, seed=0, report=print)
 
     def step(batch: Batch) -> None:
-        train_step(state, loss, [batch], learning_rate=1e-4, bf16=True)
+        recorder.step([batch], learning_rate=1e-4)
 
     return step
 

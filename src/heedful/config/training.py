@@ -141,7 +141,7 @@ class TrainingConfig(Section):
     """bf16 autocasts the forward pass; weights and optimiser stay in fp32."""
 
     compile: bool = False
-    """Compile the model with `torch.compile`."""
+    """Compile the layers with `torch.compile`: some seconds at the start, then a quarter to a half faster on a GPU."""
 
     cuda_graphs: bool = True
     """On a GPU, record a step once per shape of batch and replay it: the same weights, many times faster when small."""

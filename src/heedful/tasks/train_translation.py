@@ -17,6 +17,7 @@ from heedful.files import JsonValue, remove_folder
 from heedful.models.build import build_model, count_parameters
 from heedful.models.folder import ModelFolder, SpecialIds, load_model_folder, model_card, save_model_folder
 from heedful.models.transformer import Transformer
+from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
 from heedful.tasks.folders import find_model_folder
@@ -25,6 +26,7 @@ from heedful.tasks.training_data import TrainingData, direction_of, prepare_data
 from heedful.tasks.validation import Validator
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.averaging import average_checkpoints, checkpoints_to_average
+from heedful.training.compilation import compile_layers
 from heedful.training.display import Display
 from heedful.training.journal import Listener, tensorboard_listener
 from heedful.training.loop import Run, TrainingTask, start_state, train
@@ -47,6 +49,8 @@ def train_translation(
         write_run_folder(folder, config, data.tokenizer.to_json(), describe_environment())
         display.say(f"Training {count_parameters(model):,} parameters on {chosen}, into {folder}.")
         state = start_state(model.to(chosen), config.training)
+        if config.training.compile:
+            compile_layers(model, (EncoderLayer, DecoderLayer))
         train(state, _task(config, data), _run(config, folder, data.tokenizer, display))
         model_folder = _ship(config, folder, state, data)
     return TrainingResult(folder, model_folder, state.step, state.scores)
@@ -83,7 +87,6 @@ def _task(config: RunConfig, data: TrainingData) -> TrainingTask[Batch]:
     loss = sequence_loss(
         label_smoothing=config.training.label_smoothing,
         regularizer=config.training.regularizer,
-        compiled=config.training.compile,
     )
     return TrainingTask(data.batches_from, loss, Validator(config, data.tokenizer, data.validation))
 

@@ -61,10 +61,7 @@ def projected_agreement(
 
 
 def slices(rows: Tensor, vocab: int) -> list[slice]:
-    """Cut the rows into equal parts whose logits fit the budget.
-
-    The number of parts is taken first: when shapes are symbols, a compiled graph then depends on that number alone.
-    """
+    """Cut the rows into equal parts whose logits fit the budget."""
     num_rows = rows.size(0)
     budget = _SLICE_ON_GPU if rows.is_cuda else _SLICE_ON_CPU
     count = max(1, (num_rows * vocab + budget - 1) // budget)
@@ -128,7 +125,7 @@ def _loss_of_logits(
     logits: list[Tensor], target_ids: Tensor, mask: Tensor, smoothing: float, weights: Agreement | None
 ) -> tuple[Tensor, list[Tensor]]:
     """Return the sums of `_ProjectedLoss` and the gradients in the logits, each [rows, vocab]."""
-    if logits[0].is_cuda and not torch.compiler.is_compiling():
+    if logits[0].is_cuda:
         from heedful.training.fused_loss import agreement_in_place, cross_entropy_in_place
 
         if weights is None:

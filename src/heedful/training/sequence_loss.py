@@ -68,8 +68,8 @@ SequenceLoss = Callable[[nn.Module, SequenceBatch], LossSum]
 Sums = tuple[Tensor, dict[str, Tensor]]
 
 
-def sequence_loss(*, label_smoothing: float, regularizer: Regularizer, compiled: bool = False) -> SequenceLoss:
-    """Make the loss function of a run. `compiled` puts model and loss through `torch.compile` as one graph."""
+def sequence_loss(*, label_smoothing: float, regularizer: Regularizer) -> SequenceLoss:
+    """Make the loss function of a run."""
 
     def sums(
         model: nn.Module, source: Tensor, source_mask: Tensor, inputs: Tensor, outputs: Tensor, mask: Tensor
@@ -83,11 +83,8 @@ def sequence_loss(*, label_smoothing: float, regularizer: Regularizer, compiled:
             case SimCut():
                 return _simcut(sequence_model, source, source_mask, inputs, outputs, mask, label_smoothing, regularizer)
 
-    run = torch.compile(sums) if compiled else sums
-
     def loss(model: nn.Module, batch: SequenceBatch) -> LossSum:
-        # Only tensors enter the graph: a count of tokens in it would have it compiled anew for each batch.
-        loss_sum, metrics = run(
+        loss_sum, metrics = sums(
             model,
             batch.source_ids,
             batch.source_mask,

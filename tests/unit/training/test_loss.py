@@ -44,18 +44,12 @@ def test_cross_entropy_agrees_with_torch(tensors, smoothing):
 
 @pytest.mark.parametrize("budget", [200, 300, 1 << 20], ids=["four rows a slice", "six rows", "one slice"])
 @pytest.mark.parametrize("with_bias", [True, False])
-@pytest.mark.parametrize("compiled", [True, False])
-def test_the_fast_loss_equals_the_readable_one(tensors, monkeypatch, budget, with_bias, compiled):
+def test_the_fast_loss_equals_the_readable_one(tensors, monkeypatch, budget, with_bias):
     monkeypatch.setattr(projected_loss, "_SLICE_ON_CPU", budget)
     hidden, weight = tensors["hidden"], tensors["weight"]
     bias = tensors["bias"] if with_bias else None
     wanted = [tensor for tensor in (hidden, weight, bias) if tensor is not None]
-    fast = (
-        torch.compile(projected_cross_entropy, fullgraph=True, backend="aot_eager")
-        if compiled
-        else projected_cross_entropy
-    )
-    loss, nll = fast(hidden, weight, bias, tensors["target_ids"], tensors["mask"], smoothing=0.1)
+    loss, nll = projected_cross_entropy(hidden, weight, bias, tensors["target_ids"], tensors["mask"], smoothing=0.1)
     expected_loss, expected_nll = label_smoothed_cross_entropy(
         functional.linear(hidden, weight, bias), tensors["target_ids"], tensors["mask"], smoothing=0.1
     )

@@ -77,16 +77,6 @@ def test_without_a_regularizer_it_is_the_cross_entropy_of_the_models_logits(pair
         torch.testing.assert_close(gradient, wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_compiled_as_one_graph_it_is_the_same(pairs, monkeypatch):
-    model = model_with(0.0)
-    expected = sequence_loss(label_smoothing=0.1, regularizer=NoRegularizer())(model, pairs).loss_sum
-    real = torch.compile
-    # Without generating code: what can fail here is the tracing, and a break of the graph would be silent otherwise.
-    monkeypatch.setattr(torch, "compile", lambda function: real(function, backend="aot_eager", fullgraph=True))
-    found = sequence_loss(label_smoothing=0.1, regularizer=NoRegularizer(), compiled=True)(model, pairs).loss_sum
-    torch.testing.assert_close(found, expected)
-
-
 def test_r_drop_without_dropout_is_plain_and_with_it_is_the_papers_formula(pairs):
     plain = sequence_loss(label_smoothing=0.1, regularizer=NoRegularizer())
     r_drop = sequence_loss(label_smoothing=0.1, regularizer=RDrop(kind="r_drop", weight=5.0))

@@ -1,0 +1,29 @@
+"""`torch.compile` where it pays: the layers of a stack, which are one program run many times.
+
+A whole model as one graph compiles for minutes, most of them spent on copies of the same layer; one layer compiles in
+seconds and serves all of its kind, whatever the shape of the batch. What is around the layers is either large products
+or has its own kernels (`fused_loss.py`). Evaluation stays as written: it would need another program for little use.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+
+def compile_layers(model: nn.Module, kinds: tuple[type[nn.Module], ...], *, backend: str = "inductor") -> None:
+    """Let the layers of the given kinds run compiled while they train. Names and weights stay as they are."""
+    for layer in model.modules():
+        if isinstance(layer, kinds):
+            layer.forward = _compiled_in_training(layer, backend)  # type: ignore[method-assign]
+
+
+def _compiled_in_training(layer: nn.Module, backend: str) -> Callable[..., Tensor]:
+    plain = layer.forward
+    fast = torch.compile(plain, dynamic=True, fullgraph=True, backend=backend)
+
+    def forward(*states: Tensor | None) -> Tensor:
+        output: Tensor = (fast if layer.training else plain)(*states)
+        return output
+
+    return forward
