@@ -1,39 +1,58 @@
-"""The model folder: everything a trained model is, and nothing else, what one ships.
+"""The model folder of a translation model: everything it is, and nothing else, what one ships.
 
     config.json         what the model is, its languages, special ids and search settings
-    model.safetensors   the weights, a shared matrix once, in fp32 or in int8 (rounded_weights.py)
-    tokenizer.json      text to tokens; this file carries it and checks that it belongs here, but does not read it
-    README.md           the model card
-    manifest.json       size and sha256 of each, written last (files.py)
+    model.safetensors   the weights, in fp32 or in int8 (rounded_weights.py)
 
-A folder appears whole or not at all. What is missing, altered, of another model or from the future is refused with a
-sentence before any of it is used.
+and the other files that every model folder has (folder_files.py).
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import Field, JsonValue, ValidationError
-from pydantic_core import from_json
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from pydantic import Field, JsonValue
 from torch import Tensor
 
 from heedful.config.model import TransformerConfig
 from heedful.config.section import Section
 from heedful.config.training import DecodingConfig
 from heedful.errors import ModelFolderError
-from heedful.files import publish_folder, verify_manifest, write_manifest
 from heedful.models.build import construct_model
+from heedful.models.folder_files import (
+    CARD,
+    CONFIG,
+    TOKENIZER,
+    WEIGHTS,
+    check_config,
+    check_shapes,
+    read_files,
+    sha256_of,
+    write_files,
+)
 from heedful.models.rounded_weights import RoundedWeights
 from heedful.models.transformer import Transformer
 
-CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
+__all__ = [
+    "CARD",
+    "CONFIG",
+    "TOKENIZER",
+    "WEIGHTS",
+    "ModelFolder",
+    "SpecialIds",
+    "construct",
+    "load_model_folder",
+    "model_card",
+    "restore_model",
+    "save_model_folder",
+    "weights_of",
+]
+
 VERSION: Final = 2
 """Of config.json. Version 2 says how the weights are stored and which language is translated into which."""
+
+
+_OTHER_TASKS = ("classification", "language_modeling")
 
 
 class SpecialIds(Section):
@@ -112,46 +131,25 @@ def save_model_folder(path: Path, folder: ModelFolder) -> None:
         special_ids=folder.special_ids,
         model=folder.model,
         decoding=folder.decoding,
-        tokenizer_sha256=_sha256(folder.tokenizer_json),
+        tokenizer_sha256=sha256_of(folder.tokenizer_json),
         facts=folder.facts,
     )
     _check_weights(path, folder)
     stored = folder.weights.stored if isinstance(folder.weights, RoundedWeights) else dict(folder.weights)
-
-    def fill(partial: Path) -> None:
-        (partial / CONFIG).write_bytes(config.model_dump_json(indent=2).encode() + b"\n")
-        (partial / WEIGHTS).write_bytes(save(stored))
-        (partial / TOKENIZER).write_bytes(folder.tokenizer_json.encode())
-        (partial / CARD).write_bytes(folder.card.encode())
-        write_manifest(partial, {"kind": "model", "tokenizer_sha256": config.tokenizer_sha256})
-
-    publish_folder(path, fill)
+    write_files(path, config, stored, folder.tokenizer_json, folder.card)
 
 
 def load_model_folder(path: Path) -> ModelFolder:
     """Read and check a model folder; `ModelFolderError` says what is wrong with it."""
-    manifest = verify_manifest(path)
-    if manifest.get("kind") != "model":
-        raise ModelFolderError(
-            f"{path} must be a model folder, but is a {manifest.get('kind', 'folder')} of another kind."
-        )
-    for name in (CONFIG, WEIGHTS, TOKENIZER, CARD):
-        if not (path / name).is_file():
-            raise ModelFolderError(f"{path} must hold {name}, but the file is missing. Copy the whole folder again.")
-    config = _read_config(path / CONFIG)
-    tokenizer_json = (path / TOKENIZER).read_text(encoding="utf-8")
-    if _sha256(tokenizer_json) != config.tokenizer_sha256:
-        raise ModelFolderError(
-            f"{path / TOKENIZER} must be the tokenizer this model was trained with, but is another one."
-        )
-    try:
-        weights = load_file(path / WEIGHTS)
-    except SafetensorError as error:
-        raise ModelFolderError(f"{path / WEIGHTS} must be a safetensors file, but is not: {error}.") from error
+    files = read_files(path)
+    task = files.config.get("task") if isinstance(files.config, dict) else None
+    if task in _OTHER_TASKS:
+        raise ModelFolderError(f"{path} must hold a model for translation here, but its model is for {task}.")
+    config = check_config(path, files.config, _ConfigFile, version=VERSION)
     folder = ModelFolder(
         model=config.model,
-        weights=RoundedWeights(weights) if config.weights == "int8" else weights,
-        tokenizer_json=tokenizer_json,
+        weights=RoundedWeights(files.weights) if config.weights == "int8" else files.weights,
+        tokenizer_json=files.tokenizer_json,
         special_ids=config.special_ids,
         source_vocab_size=config.source_vocab_size,
         target_vocab_size=config.target_vocab_size,
@@ -161,7 +159,7 @@ def load_model_folder(path: Path) -> ModelFolder:
         directions=config.directions,
         task=config.task,
         decoding=config.decoding,
-        card=(path / CARD).read_text(encoding="utf-8"),
+        card=files.card,
         facts=config.facts,
     )
     _check_weights(path, folder)
@@ -198,26 +196,6 @@ def model_card(
     )
 
 
-def _read_config(path: Path) -> _ConfigFile:
-    try:
-        content = from_json(path.read_bytes())
-    except ValueError as error:
-        raise ModelFolderError(f"{path} must be JSON, but is not: {error}.") from error
-    version = content.get("version") if isinstance(content, dict) else None
-    if isinstance(version, int) and version > VERSION:  # asked first: what else is new in it is no mistake
-        raise ModelFolderError(
-            f"{path} has format version {version}, but this Heedful reads up to {VERSION}. Use a newer Heedful."
-        )
-    try:
-        return _ConfigFile.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ModelFolderError(
-            f"{path} must describe a model this Heedful knows, but `{place}` does not: {first['msg']}."
-        ) from error
-
-
 def construct(folder: ModelFolder) -> Transformer:
     """Build the model of a folder, its weights still to be filled in."""
     return construct_model(
@@ -240,17 +218,4 @@ def _check_weights(path: Path, folder: ModelFolder) -> None:
         if problem := folder.weights.find_problem():
             raise ModelFolderError(f"{path / WEIGHTS}: {problem}.")
         stored = {name: folder.weights.stored[name] for name in folder.weights}  # shapes can be had without floats
-    expected = {name: tuple(parameter.shape) for name, parameter in construct(folder).named_parameters()}
-    for name, shape in expected.items():
-        if name not in stored:
-            raise ModelFolderError(f"{path / WEIGHTS} must hold the tensor `{name}`, but does not.")
-        found = tuple(stored[name].shape)
-        if found != shape:
-            hint = " The weights belong to another vocabulary." if "embedding" in name else ""
-            raise ModelFolderError(f"{path / WEIGHTS}: `{name}` must have the shape {shape}, but has {found}.{hint}")
-    if extra := sorted(stored.keys() - expected.keys()):
-        raise ModelFolderError(f"{path / WEIGHTS} holds the tensor `{extra[0]}`, which this model does not have.")
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    check_shapes(path, stored, dict(construct(folder).named_parameters()))

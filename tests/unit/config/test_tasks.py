@@ -78,10 +78,10 @@ def test_what_does_not_fit_together_is_said(override: str, sentence: str) -> Non
 
 
 def test_a_preset_of_translation_is_unknown_to_classification() -> None:
-    with pytest.raises(ConfigError, match="`model.preset` is not a setting"):
+    with pytest.raises(ConfigError, match=r"`model.preset` is not a setting"):
         parse_any(LABELS, ["model.preset=transformer_tiny"])
 
 
 def test_translation_refuses_what_belongs_to_labels() -> None:
-    with pytest.raises(ConfigError, match="`model.pooling` is not a setting"):
+    with pytest.raises(ConfigError, match=r"`model.pooling` is not a setting"):
         parse_config(PAIRS, ["model.pooling=max"])
