@@ -63,8 +63,8 @@ def distill(
         say(f"{path}: translating {count_of(len(sources), 'distinct sentence')}.")
         translate = _Teacher(translator, source_language, target_language, beam_size, n_best)
         lines, num_left_out = [], 0
-        for part in _pieces(sources):
-            for translation in translate(part):
+        for piece in _pieces(sources):
+            for translation in translate(piece):
                 kept = _usable(translation)
                 num_left_out += not kept
                 lines += [f"{one_line(translation.source)}\t{one_line(text)}\n" for text in kept]
