@@ -66,6 +66,8 @@ def spelled(annotation: object) -> str:
         return ", or ".join(spelled(argument) for argument in arguments if argument is not type(None))
     if origin is tuple:
         return f"{len(arguments)} numbers"
+    if origin is dict:
+        return "named numbers"
     names: dict[object, str] = {int: "integer", float: "number", str: "text", bool: "true or false"}
     return names[annotation]
 
