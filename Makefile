@@ -30,7 +30,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 	@echo "Ready: $(BIN)/heedful --help"
 
-demo: setup ## train a small model on a generated corpus and translate unseen lines with it
+demo: setup ## show the translator that ships with the package, in all six directions
 	@$(BIN)/heedful demo
 
 test: lint types ## lint, types and all tests

@@ -103,7 +103,7 @@ def test_no_model_and_a_model_that_does_not_exist(heedful, tmp_path: Path) -> No
     if bundled_folder() is None:
         assert refused(heedful("translate", "hello")) == (
             "error: A model must be named with --model DIR, because this installation has no bundled one. "
-            "Train one with heedful train CONFIG, or try `heedful demo`.\n"
+            "Train one with heedful train CONFIG, or try `heedful demo --train`.\n"
         )
     message = refused(heedful("translate", "-m", tmp_path / "nowhere", "hello"))
     assert message == f"error: The model folder {tmp_path}/nowhere must exist, but does not.\n"

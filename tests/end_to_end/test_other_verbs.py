@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from heedful.config import load_config, parse_config
-from heedful.tasks.demo import SETTINGS
+from heedful.tasks.training_demo import SETTINGS
 
 
 def test_check_counts_and_estimates(heedful, small_run) -> None:
@@ -36,8 +36,8 @@ def test_info_can_be_pasted(heedful) -> None:
     assert json.loads(heedful("info", "--json").stdout)["torch"] != "not installed"
 
 
-def test_the_demo_trains_translates_and_says_what_next(heedful, tmp_path: Path) -> None:
-    result = heedful("demo", "--steps", "5", cwd=tmp_path, HEEDFUL_CACHE=str(tmp_path / "cache"))
+def test_the_training_demo_trains_translates_and_says_what_next(heedful, tmp_path: Path) -> None:
+    result = heedful("demo", "--train", "--steps", "5", cwd=tmp_path, HEEDFUL_CACHE=str(tmp_path / "cache"))
     assert result.returncode == 0, result.stderr.decode()
     text = result.stdout.decode()
     assert "Exactly right: " in text
@@ -47,7 +47,7 @@ def test_the_demo_trains_translates_and_says_what_next(heedful, tmp_path: Path) 
     assert again.returncode == 0
 
 
-def test_the_demo_and_its_config_file_are_the_same_run() -> None:
+def test_the_training_demo_and_its_config_file_are_the_same_run() -> None:
     path = Path(__file__).parents[2] / "configs" / "demo.toml"
     assert load_config(path) == parse_config(SETTINGS)
 

@@ -1,63 +1,149 @@
-"""`heedful demo`: train a small model on a generated corpus, and show what it can do with lines it has never seen."""
+"""`heedful demo`: what the bundled translator can do, or, with --train, a small model trained before your eyes."""
 
-import sys
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.console import write_line
-from heedful.errors import count_of
+from heedful.cli.console import flush, note, write_line
+from heedful.cli.demo_display import Page, make_page
+from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
-    from heedful.config.run import RunConfig
-    from heedful.tasks.demo import DemoPair, DemoResult
+    from heedful.tasks.demo import Demonstration
+    from heedful.tasks.training_demo import DemoResult
+    from heedful.tasks.translation import Translation
 
 _NUM_SHOWN = 8
 
 
 def demo(
-    runs: Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the corpus and the run.")] = Path(
-        "runs"
-    ),
+    train: Annotated[
+        bool, typer.Option("--train", help="Train a small model on a generated corpus instead: about a minute.")
+    ] = False,
+    runs: Annotated[
+        Path | None,
+        typer.Option("--runs", metavar="DIR", help="With --train: folder for the corpus and the run, runs by default."),
+    ] = None,
     steps: Annotated[
-        int | None, typer.Option("--steps", metavar="N", min=1, help="Training steps; fewer are quicker and worse.")
+        int | None,
+        typer.Option("--steps", metavar="N", min=1, help="With --train: training steps; fewer are quicker and worse."),
     ] = None,
 ) -> None:
-    """Train a small model on a generated corpus, and translate lines it has never seen.
+    """Show the translator that ships with the package.
 
-    Needs no download, and about a minute.
+    Sentences in all six directions with their scores, alternatives, what the
+    model is unsure about, and text it is not made for. Needs no download.
     """
+    if train:
+        _train(Path("runs") if runs is None else runs, steps)
+        return
+    for option, value in (("--runs", runs), ("--steps", steps)):
+        if value is not None:
+            raise UserError(f"`{option}` must go with --train: the bundled model is trained already.")
+    from heedful.tasks.demo import demonstrate
+
+    _show(demonstrate(say=note))
+
+
+def _show(shown: "Demonstration") -> None:
+    """Put everything on a page, what the model can do first."""
+    page = make_page()
+    page.heading("The translator that ships with Heedful")
+    page.say(
+        "One small model translates between English and German, French and Chinese: six directions in "
+        f"{shown.num_bytes / 1e6:.0f} MB. It loaded in {shown.load_seconds:.1f} s, and nothing leaves this machine."
+    )
+    _show_everyday(page, shown.everyday)
+    _show_doubts(page, shown)
+    page.heading("Next")
+    page.commands(
+        [
+            ("your own sentences; the language they are in is detected", 'heedful translate --to de "Good evening!"'),
+            ("a file, one line in, one line out", "heedful translate --to en < letters.txt"),
+            (
+                "everything shown here, for programs",
+                'heedful translate --to fr --json --n-best 5 "Are you tired?"',
+            ),
+            ("how good it is: fetch the test sentences, then score", "heedful data tatoeba"),
+            ("", "heedful evaluate --config configs/tatoeba_teacher.toml"),
+            ("train a small model before your eyes, in about a minute", "heedful demo --train"),
+            ("train a real one on 29,000 pairs, best on a GPU", "heedful data multi30k"),
+            ("", "heedful train configs/multi30k_ende.toml"),
+        ]
+    )
+    page.heading("More about the model")
+    page.say("What it is good for, how good it is, and how it was made, stands in its model card:")
+    page.say(str(shown.model_folder / "README.md"))
+
+
+def _show_everyday(page: Page, translations: "Sequence[Translation]") -> None:
+    from heedful.tasks.demo import LANGUAGES, confidence
+
+    page.heading("Everyday sentences, in all six directions")
+    page.say(
+        "First the confidence, which is the probability of a token, averaged over the sentence; then the score, by "
+        "which translations of a sentence are ranked (the nearer to 0, the better)."
+    )
+    by_direction: dict[str, list[Translation]] = {}
+    for it in translations:
+        title = f"{LANGUAGES[it.source_language or 'en']} → {LANGUAGES[it.target_language or 'en']}"
+        by_direction.setdefault(title, []).append(it)
+    for title, found in by_direction.items():
+        page.translations(title, [(confidence(it.alternatives[0]), it.score, it.source, it.text) for it in found])
+
+
+def _show_doubts(page: Page, shown: "Demonstration") -> None:
+    """Show what else could be said, what is uncertain, and what the model is not made for."""
+    from heedful.tasks.demo import words_of
+
+    page.heading("Alternatives")
+    page.say(
+        f"“{shown.ambiguous.source}” does not say who is asked: a friend or a stranger, a man or a woman, one person "
+        "or several. French has to choose. Here are the best candidates, with the probability of each:"
+    )
+    page.alternatives([(math.exp(it.log_prob), it.score, it.text) for it in shown.ambiguous.alternatives])
+    page.heading("What it is unsure about")
+    page.say("Every word comes with its probability. Low ones are where to look twice:")
+    for translation in shown.hard:
+        page.words(translation.source, words_of(translation.alternatives[0]))
+    page.heading("Text it was not made for")
+    page.say(
+        "It learned from short everyday sentences. A contract, philosophy or random keys are beyond it, "
+        "and it says so instead of looking fluent:"
+    )
+    for translation in shown.out_of_domain:
+        page.doubtful(translation.source, translation.text, [warning.message for warning in translation.warnings])
+
+
+def _train(runs: Path, steps: int | None) -> None:
     write_line("Heedful demo: dates, times and amounts in words, from English into German.")
     import torch
 
-    from heedful.tasks.demo import demo_config, run_demo
+    from heedful.tasks.training_demo import demo_config, run_demo
     from heedful.training.display import make_display
 
     # So small a model gains nothing from a second thread, and on a busy machine threads would wait for each other.
     torch.set_num_threads(1)
     config = demo_config(runs, steps)
-    _introduce(config)
-    with make_display(config.training.max_steps) as display:
-        result = run_demo(config, display=display)
-    _show(result)
-
-
-def _introduce(config: "RunConfig") -> None:
     write_line(
         f"The corpus is made by rule, in {config.runs_folder}/demo-corpus; 300 of its lines are kept from the model."
     )
     write_line(f"Training {config.training.max_steps:,} steps, less than a minute on a free core ...")
-    sys.stdout.flush()
+    flush()
+    with make_display(config.training.max_steps) as display:
+        result = run_demo(config, display=display)
+    _show_training(result)
 
 
-def _show(result: "DemoResult") -> None:
+def _show_training(result: "DemoResult") -> None:
     # The longest and therefore hardest lines come first among those shown, mistakes before everything.
     hardest = sorted(result.pairs, key=lambda pair: (pair.is_exact, -len(pair.source)))
     mistakes = [pair for pair in hardest if not pair.is_exact][:2]
     right = [pair for pair in result.pairs if pair.is_exact][: _NUM_SHOWN - len(mistakes)]
-    show = _show_on_terminal if sys.stdout.isatty() else _show_plainly
-    show([*right, *mistakes])
+    make_page().pairs([*right, *mistakes])
     run = result.run_folder
     share = result.num_exact / len(result.pairs)
     write_line(f"Exactly right: {result.num_exact} of {count_of(len(result.pairs), 'unseen line')} ({share:.1%}).")
@@ -66,27 +152,3 @@ def _show(result: "DemoResult") -> None:
     write_line(f"  echo 'on friday at half past seven' | heedful translate --model {run}")
     write_line(f"  heedful evaluate {run} --split unseen")
     write_line("  heedful train configs/demo.toml name=mine training.max_steps=2000")
-
-
-def _show_plainly(pairs: list["DemoPair"]) -> None:
-    write_line("")
-    for pair in pairs:
-        write_line(f"source       {pair.source}")
-        write_line(f"translation  {pair.translation}")
-        write_line(f"reference    {pair.reference}{'' if pair.is_exact else '   (not the same)'}")
-        write_line("")
-
-
-def _show_on_terminal(pairs: list["DemoPair"]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.ROUNDED, title="Lines the model has never seen", title_justify="left", show_lines=True)
-    for heading in ("source", "translation", "reference"):
-        table.add_column(heading, overflow="fold", ratio=1)
-    for pair in pairs:
-        mark = Text("✓ ", "bold green") if pair.is_exact else Text("✗ ", "bold red")
-        table.add_row(Text(pair.source, "dim"), mark + Text(pair.translation), Text(pair.reference, "dim"))
-    Console().print(table)

@@ -31,6 +31,10 @@ def export(
             help="With int8: translations whose tokens have a mean log-probability below X are flagged.",
         ),
     ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With int8: the model card; by default the one the model has."),
+    ] = None,
 ) -> None:
     """Write a model for another toolkit, or with 8-bit weights to be shipped.
 
@@ -41,8 +45,9 @@ def export(
     from heedful.tasks.folders import find_model_folder, refuse_existing
 
     refuse_existing(out)
-    if low_confidence is not None and format_ is not Format.INT8:
-        raise UserError("`--low-confidence` must go with --format int8: other formats have no place for it.")
+    for option, value in (("--low-confidence", low_confidence), ("--card", card)):
+        if value is not None and format_ is not Format.INT8:
+            raise UserError(f"`{option}` must go with --format int8: other formats have no place for it.")
     folder = load_model_folder(find_model_folder(model))
     match format_:
         case Format.HUGGINGFACE:
@@ -58,5 +63,7 @@ def export(
             from heedful.models.rounded_weights import RoundedWeights
 
             facts = folder.facts if low_confidence is None else {**folder.facts, "low_confidence": low_confidence}
-            save_model_folder(out, replace(folder, weights=RoundedWeights.of(folder.weights), facts=facts))
+            text = folder.card if card is None else card.read_text(encoding="utf-8")
+            weights = RoundedWeights.of(folder.weights)
+            save_model_folder(out, replace(folder, weights=weights, card=text, facts=facts))
     note(f"The {format_.value} model is in {out}.")

@@ -41,6 +41,8 @@ def tune(
 
     The pairs are those the run validates on, or the files of --data. Each cell
     of the grid is a search of its own; of several directions it has the mean.
+    The translations of the best cell also say below which confidence a
+    translation should be flagged: --write stores that, too.
     """
     models = scoring_options.joined(model, more)
     if write and len(models) != 1:
@@ -82,6 +84,8 @@ def _numbers(option: str, text: str, kind: Callable[[str], Number], *, least: fl
 
 
 def _as_text(cells: Sequence["Cell"], chosen: "Cell", present: "DecodingConfig", written: "Path | None") -> list[str]:
+    from heedful.tasks.tuning import DOUBTED_SHARE
+
     penalties = sorted({cell.length_penalty for cell in cells})
     lines = ["BLEU     length penalty", "beam" + "".join(f"  {penalty:>6g}" for penalty in penalties)]
     for beam_size in sorted({cell.beam_size for cell in cells}):
@@ -90,6 +94,10 @@ def _as_text(cells: Sequence["Cell"], chosen: "Cell", present: "DecodingConfig",
     lines.append(f"Best: beam {chosen.beam_size} and length penalty {chosen.length_penalty:g}, BLEU {chosen.bleu:.2f}.")
     if len(chosen.bleu_of) > 1:
         lines += [f"  {title}: {value:.2f}" for title, value in chosen.bleu_of.items()]
+    lines.append(
+        f"{DOUBTED_SHARE:.0%} of its lines have a mean log-probability below {chosen.low_confidence:.3f}: "
+        "the threshold of low confidence."
+    )
     if written is not None:
         lines.append(f"They are the settings of {written} from now on.")
     elif (chosen.beam_size, chosen.length_penalty) == (present.beam_size, present.length_penalty):
@@ -117,4 +125,5 @@ def _fields(cell: "Cell") -> dict[str, object]:
         "length_penalty": cell.length_penalty,
         "bleu": cell.bleu,
         "directions": cell.bleu_of,
+        "low_confidence": cell.low_confidence,
     }

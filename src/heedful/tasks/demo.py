@@ -1,117 +1,126 @@
-"""The demo: everything from raw text to a translation, in about a minute, without any download.
+"""The demonstration of the bundled model: what it says, what else it would have said, and where it doubts itself.
 
-Writes the corpus of demo_corpus.py to files, trains a small model on it exactly as `heedful train` would, and
-translates lines it has never seen. Returns what happened; the command line shows it.
+Asks a `Translator` about sentences chosen here, and returns what was found; the command line shows it. The sentences
+are everyday ones, which the model is made for, and then some that it is not made for. Knows no model from the inside.
+The other demonstration, which trains a model of its own, is training_demo.py.
 """
 
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
-from heedful.config.load import parse_config
-from heedful.config.run import RunConfig
-from heedful.files import write_atomic
-from heedful.tasks.demo_corpus import DemoCorpus, make_corpus
+from heedful.tasks.folders import find_model_folder
 from heedful.tasks.loading import load_translator
-from heedful.tasks.train_translation import train_translation
-from heedful.training.display import Display
+from heedful.tasks.translation import Alternative, Translation, Translator
+from heedful.text.tokenizer import SPACE_MARK
 
-SETTINGS = """
-name = "demo"
-runs_folder = "runs"
-seed = 1
+LANGUAGES = {"en": "English", "de": "German", "fr": "French", "zh": "Chinese"}
 
-[data]
-source_language = "en"
-target_language = "de"
-train = [{ source = "runs/demo-corpus/train.en", target = "runs/demo-corpus/train.de" }]
-validation = [{ source = "runs/demo-corpus/validation.en", target = "runs/demo-corpus/validation.de" }]
-test = { unseen = { source = "runs/demo-corpus/unseen.en", target = "runs/demo-corpus/unseen.de" } }
+EVERYDAY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("en", "de", ("Where is the station?", "If it rains tomorrow, we will stay at home.")),
+    ("en", "fr", ("How much does this book cost?", "I have never been to Paris.")),
+    ("en", "zh", ("Where is the station?", "The children are playing in the garden.")),
+    ("de", "en", ("Ich habe meine Schlüssel verloren.", "Er hat mir nicht gesagt, wann er kommt.")),
+    ("fr", "en", ("Pourriez-vous parler plus lentement ?", "Il n'y a plus de lait dans le frigo.")),
+    ("zh", "en", ("她每天早上喝咖啡。", "他不知道该怎么办。")),
+)
+"""From which language, into which, what: text as it is said every day."""
 
-[tokenizer]
-vocab_size = 750
+AMBIGUOUS = ("en", "fr", "Are you tired?")
+"""English does not say whether a friend or a stranger is asked, a man or a woman, one or several; French must."""
 
-[model]
-dim = 64
-num_heads = 4
-hidden_dim = 128
-num_encoder_layers = 2
-num_decoder_layers = 2
-dropout = 0.0
+HARD: tuple[tuple[str, str, str], ...] = (
+    ("en", "de", "He left his umbrella on the train."),
+    ("en", "zh", "She has been learning German for two years."),
+)
+"""Sentences with a word that can be said in several ways, or that the model has not seen often enough."""
 
-[training]
-max_steps = 800
-batch_tokens = 1024
-clip_norm = 1.0
-schedule = { kind = "cosine", peak = 6e-3, warmup_steps = 100 }
-checkpoint = { every_steps = 400, keep_last = 1 }
-average = { count = 1 }
-log_every = 20
+OUT_OF_DOMAIN: tuple[tuple[str, str, str], ...] = (
+    ("en", "fr", "The lessee shall indemnify the lessor against all claims arising out of the use of the premises."),
+    ("en", "zh", "Hermeneutics teaches us that understanding is always historically mediated."),
+    ("en", "de", "hjkl fdsa uiop rewq vbnm"),
+)
+"""A contract, a thought, and a cat on the keyboard: nothing of the kind was in the training text."""
 
-[validation]
-every_steps = 200
-max_sentences = 100
-
-[decoding]
-beam_size = 1
-"""
-"""The demo's run; configs/demo.toml says the same, for those who want to change it."""
-
-CORPUS = "demo-corpus"
+_CLOSING = frozenset(".,;:!?…。，；：！？、")
 
 
 @dataclass(frozen=True)
-class DemoPair:
-    """A held-out line with what the model made of it."""
+class Word:
+    """A word, or a Chinese piece, of a translation."""
 
-    source: str
-    translation: str
-    reference: str
+    text: str
+    probability: float
+    """What the model gave it, when all before it was written."""
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether the translation is exactly what the rules say."""
-        return self.translation == self.reference
+    follows_space: bool
 
 
 @dataclass(frozen=True)
-class DemoResult:
-    """What the demo did."""
+class Demonstration:
+    """What the bundled model made of the sentences."""
 
-    run_folder: Path
-    pairs: list[DemoPair]
+    model_folder: Path
+    num_bytes: int
+    load_seconds: float
+    everyday: list[Translation]
+    ambiguous: Translation
+    """With several alternatives."""
 
-    @property
-    def num_exact(self) -> int:
-        """How many held-out lines were translated exactly as the rules have it."""
-        return sum(pair.is_exact for pair in self.pairs)
-
-
-def demo_config(runs_folder: Path, max_steps: int | None = None) -> RunConfig:
-    """Return the demo's run: its folder is the first of `demo`, `demo-2`, `demo-3` ... that does not exist yet."""
-    name, number = "demo", 1
-    while (runs_folder / name).exists():
-        number += 1
-        name = f"demo-{number}"
-    settings = SETTINGS.replace('"runs', f'"{runs_folder.as_posix()}')
-    overrides = [f"name={name}"] + ([] if max_steps is None else [f"training.max_steps={max_steps}"])
-    return parse_config(settings, overrides, origin="The demo")
+    hard: list[Translation]
+    out_of_domain: list[Translation]
 
 
-def run_demo(config: RunConfig, *, display: Display) -> DemoResult:
-    """Make the corpus, train, and translate what was held out."""
-    corpus = make_corpus()
-    _write_corpus(Path(config.runs_folder) / CORPUS, corpus)
-    result = train_translation(config, display=display, device="cpu")
-    translations = load_translator(result.model_folder, device="cpu").translate([source for source, _ in corpus.test])
-    pairs = [
-        DemoPair(source, ours, reference) for (source, reference), ours in zip(corpus.test, translations, strict=True)
-    ]
-    return DemoResult(result.run_folder, pairs)
+def demonstrate(*, say: Callable[[str], None] | None = None) -> Demonstration:
+    """Load the bundled model and ask it everything; `say` is told when there is something to wait for."""
+    folder = find_model_folder(None)
+    started = time.perf_counter()
+    translator = load_translator(folder, device="cpu", say=say)
+    load_seconds = time.perf_counter() - started
+    return Demonstration(
+        model_folder=folder,
+        num_bytes=sum(file.stat().st_size for file in folder.iterdir()),
+        load_seconds=load_seconds,
+        everyday=[it for source, target, texts in EVERYDAY for it in _ask(translator, source, target, texts)],
+        ambiguous=_ask(translator, *AMBIGUOUS[:2], [AMBIGUOUS[2]], n_best=5)[0],
+        hard=[_ask(translator, source, target, [text])[0] for source, target, text in HARD],
+        out_of_domain=[_ask(translator, source, target, [text])[0] for source, target, text in OUT_OF_DOMAIN],
+    )
 
 
-def _write_corpus(folder: Path, corpus: DemoCorpus) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, pairs in (("train", corpus.train), ("validation", corpus.validation), ("unseen", corpus.test)):
-        for side, language in enumerate(("en", "de")):
-            text = "".join(f"{pair[side]}\n" for pair in pairs)
-            write_atomic(folder / f"{name}.{language}", text.encode())
+def confidence(alternative: Alternative) -> float:
+    """Return the geometric mean of the probabilities of the tokens: how sure the model is of an average one."""
+    log_probs = alternative.token_log_probs
+    return math.exp(sum(log_probs) / len(log_probs)) if log_probs else 1.0
+
+
+def words_of(alternative: Alternative) -> list[Word]:
+    """Join the pieces of an output to words, each as probable as all its pieces together; the end is none of them."""
+    pieces = list(zip(alternative.tokens, alternative.token_log_probs, strict=True))
+    if alternative.finish_reason == "eos":
+        pieces = pieces[:-1]
+    begins = [0, *(number + 1 for number, (one, next_) in enumerate(pairwise(pieces)) if _divided(one[0], next_[0]))]
+    words = []
+    for start, end in pairwise([*begins, len(pieces)] if pieces else [0]):
+        spelling = "".join(piece for piece, _ in pieces[start:end])
+        probability = math.exp(sum(log_prob for _, log_prob in pieces[start:end]))
+        words.append(Word(spelling.replace(SPACE_MARK, ""), probability, spelling.startswith(SPACE_MARK)))
+    return [word for word in words if word.text]
+
+
+def _divided(piece: str, next_piece: str) -> bool:
+    """Say whether a new word begins with the second piece: after a space, at a full stop, around Chinese."""
+    if next_piece.startswith(SPACE_MARK) or next_piece[0] in _CLOSING:
+        return True
+    return _is_chinese(piece[-1]) or _is_chinese(next_piece[0])
+
+
+def _is_chinese(character: str) -> bool:
+    return "\u2e80" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef"
+
+
+def _ask(translator: Translator, source: str, target: str, texts: Sequence[str], n_best: int = 1) -> list[Translation]:
+    return translator.translate_detailed(texts, from_=source, to=target, n_best=n_best)

@@ -37,6 +37,6 @@ def _bundled_or_refused() -> Path:
     if folder is None:
         raise UserError(
             "A model must be named with --model DIR, because this installation has no bundled one. "
-            "Train one with heedful train CONFIG, or try `heedful demo`."
+            "Train one with heedful train CONFIG, or try `heedful demo --train`."
         )
     return folder

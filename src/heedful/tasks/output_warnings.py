@@ -84,7 +84,7 @@ def find_warnings(output: Output, *, low_confidence: float = LOW_CONFIDENCE) -> 
         yield OutputWarning("looping", "the translation repeats itself.")
     if is_copied(source, text):
         yield OutputWarning("copied", "the translation is largely copied from the input.")
-    elif left := leftover_words(source, text, output.target_language):
+    elif left := leftover_words(text, output.target_language):
         yield OutputWarning("leftover_words", f"the translation has untranslated words: {', '.join(left[:5])}.")
     if is_length_off(output.num_source_tokens, len(output.token_log_probs)):
         yield OutputWarning("length", "the translation has an unlikely length for this input.")
@@ -123,18 +123,18 @@ def is_copied(source: str, text: str) -> bool:
     return len(set(copied)) >= _LEAST_COPIED and len(copied) >= _COPIED_SHARE * (len(words) + len(_HAN.findall(text)))
 
 
-def leftover_words(source: str, text: str, target_language: str | None) -> list[str]:
-    """Return words in the script of the source that were left standing in a translation from or into Chinese.
+def leftover_words(text: str, target_language: str | None) -> list[str]:
+    """Return words in another script that were left standing in a translation from or into Chinese.
 
-    Into Chinese these are words in small Latin letters that the source has too, except units and addresses; into a
-    language written in letters, every Chinese character.
+    Into Chinese these are words in small Latin letters, of the source or of a third language, except units and
+    addresses; into a language written in letters, every Chinese character.
     """
     if target_language is None or not target_language.startswith("zh"):
         is_lettered = target_language is not None and not target_language.startswith(("ja", "yue", "ko"))
         return list(dict.fromkeys(_HAN.findall(text))) if is_lettered else []
-    given = set(_WORD.findall(source.lower()))
-    words = (word for word in _WORD.findall(_NOT_PROSE.sub(" ", text)) if word[0].islower())
-    return [word for word in dict.fromkeys(words) if word.isascii() and word in given]
+    words = _WORD.findall(_NOT_PROSE.sub(" ", text))
+    # "iPad" and "DNA" are the same in Chinese, but a Chinese sentence has hardly ever a word in small Latin letters.
+    return [word for word in dict.fromkeys(words) if word.isascii() and word.islower()]
 
 
 def is_length_off(num_source_tokens: int, num_target_tokens: int) -> bool:

@@ -1,5 +1,7 @@
 """Choosing how a trained model is searched: the beam and the length penalty with the best BLEU on the validation set.
 
+The same translations say how sure the model is of text of its own kind, and so below what it should be doubted.
+
 Every cell of the grid is a search of its own with exactly these settings, so that its BLEU is the one a user of the
 model will get. Re-scoring one n-best list for all penalties would cost less, but a list ends with the n best for the
 penalty it was made with, and the best for another may be missing. Not meant for test sets: a choice made on one makes
@@ -18,7 +20,10 @@ from heedful.files import replace_folder
 from heedful.models.folder import load_model_folder, save_model_folder
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.test_sets import TestSet, read_sentences
-from heedful.tasks.translation import Translator
+from heedful.tasks.translation import Translation, Translator
+
+DOUBTED_SHARE = 0.02
+"""Of the validation lines, so many are flagged as doubtful: few enough that a flag is worth reading."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,9 @@ class Cell:
     length_penalty: float
     bleu_of: dict[str, float]
     """BLEU of each direction, by its title."""
+
+    low_confidence: float = 0.0
+    """The mean log-probability of a token that `DOUBTED_SHARE` of the translations fall below."""
 
     @property
     def bleu(self) -> float:
@@ -75,12 +83,12 @@ def score_grid(
 ) -> Iterator[Cell]:
     """Yield every cell as soon as it is known, beam by beam. Greedy search has nothing to weigh and is done once."""
     for beam_size in beams:
-        bleu_of: dict[str, float] = {}
+        cell: Cell | None = None
         for length_penalty in length_penalties:
-            if beam_size > 1 or not bleu_of:
+            if beam_size > 1 or cell is None:
                 searcher = _searching_with(translator, beam_size, length_penalty)
-                bleu_of = {it.title: _bleu(searcher, it, lowercase) for it in directions}
-            yield Cell(beam_size, length_penalty, bleu_of)
+                cell = _score_cell(searcher, directions, lowercase)
+            yield replace(cell, length_penalty=length_penalty)
 
 
 def best_cell(cells: Sequence[Cell], present: DecodingConfig) -> Cell:
@@ -92,20 +100,41 @@ def best_cell(cells: Sequence[Cell], present: DecodingConfig) -> Cell:
     return max(cells, key=merit)
 
 
+def confidence_threshold(translations: Sequence[Translation], share: float = DOUBTED_SHARE) -> float:
+    """Return the mean log-probability of a token that a share of the translations fall below.
+
+    Where the share is less than one translation, none does. Translations without a token do not count.
+    """
+    found = (translation.alternatives[0].token_log_probs for translation in translations)
+    means = sorted(sum(log_probs) / len(log_probs) for log_probs in found if log_probs)
+    return means[int(share * len(means))] if means else 0.0
+
+
 def write_settings(model: Path, cell: Cell) -> Path:
     """Store the settings of a cell in a model folder, or that of a run folder, which is replaced as a whole."""
     path = find_model_folder(model)
     folder = load_model_folder(path)
-    changed = replace(folder, decoding=_changed(folder.decoding, cell.beam_size, cell.length_penalty))
+    changed = replace(
+        folder,
+        decoding=_changed(folder.decoding, cell.beam_size, cell.length_penalty),
+        facts={**folder.facts, "low_confidence": round(cell.low_confidence, 3)},
+    )
     replace_folder(path, lambda fresh: save_model_folder(fresh, changed))
     return path
 
 
-def _bleu(translator: Translator, direction: Direction, lowercase: bool) -> float:
-    language = direction.target_language
-    texts = translator.translate(direction.sources, from_=direction.source_language, to=language)
-    tokenize = direction.tokenize or tokenizer_of(language or translator.target_language)
-    return bleu(texts, direction.references, tokenize=tokenize, lowercase=lowercase)
+def _score_cell(translator: Translator, directions: Sequence[Direction], lowercase: bool) -> Cell:
+    """Translate every direction with the settings the translator has."""
+    bleu_of, translations = {}, []
+    for direction in directions:
+        language = direction.target_language
+        found = translator.translate_detailed(direction.sources, from_=direction.source_language, to=language)
+        tokenize = direction.tokenize or tokenizer_of(language or translator.target_language)
+        texts = [translation.text for translation in found]
+        bleu_of[direction.title] = bleu(texts, direction.references, tokenize=tokenize, lowercase=lowercase)
+        translations += found
+    decoding = translator.decoding
+    return Cell(decoding.beam_size, decoding.length_penalty, bleu_of, confidence_threshold(translations))
 
 
 def _searching_with(translator: Translator, beam_size: int, length_penalty: float) -> Translator:
