@@ -13,10 +13,15 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from pydantic.fields import FieldInfo
 
 from heedful.config.classification import ClassificationRun
+from heedful.config.language_modeling import LanguageModelRun
 from heedful.config.run import RunConfig
 from heedful.config.section import Section
 
-RUNS: dict[type[Section], str] = {RunConfig: "translation", ClassificationRun: "classification"}
+RUNS: dict[type[Section], str] = {
+    RunConfig: "translation",
+    ClassificationRun: "classification",
+    LanguageModelRun: "language_modeling",
+}
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 HEAD = """# Settings
 
@@ -66,8 +71,12 @@ def spelled(annotation: object) -> str:
         return ", or ".join(spelled(argument) for argument in arguments if argument is not type(None))
     if origin is tuple:
         return f"{len(arguments)} numbers"
+    if origin is typing.Annotated:
+        return spelled(arguments[0])
+    if origin is list:
+        return f"list of {spelled(arguments[0])}s"
     if origin is dict:
-        return "named numbers"
+        return f"named {spelled(arguments[1])}s"
     names: dict[object, str] = {int: "integer", float: "number", str: "text", bool: "true or false"}
     return names[annotation]
 

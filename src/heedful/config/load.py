@@ -17,17 +17,19 @@ from pydantic import JsonValue, ValidationError
 from heedful.config.classification import ClassificationRun
 from heedful.config.data import both_ways
 from heedful.config.explain import Table, explain, fill_default_kinds
+from heedful.config.language_modeling import LanguageModelRun
 from heedful.config.presets import PRESETS
 from heedful.config.run import RunConfig
 from heedful.config.section import Section
 from heedful.errors import ConfigError, UserError, nearest
 
-AnyRun = RunConfig | ClassificationRun
+AnyRun = RunConfig | ClassificationRun | LanguageModelRun
 RunT = TypeVar("RunT", bound=Section)
 
-_SCHEMAS: dict[str, type[RunConfig] | type[ClassificationRun]] = {
+_SCHEMAS: dict[str, type[RunConfig] | type[ClassificationRun] | type[LanguageModelRun]] = {
     "translation": RunConfig,
     "classification": ClassificationRun,
+    "language_modeling": LanguageModelRun,
 }
 """Every `task` there is, with what a run of it is described by."""
 
