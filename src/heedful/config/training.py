@@ -214,9 +214,6 @@ class DecodingConfig(Section):
     extra_tokens: int = Field(default=50, ge=0)
     """An output has at most the input's tokens plus so many."""
 
-    reverse_weights: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
-    """Per direction such as "zh-en": how much it counts that an output leads back to its source; absent: not asked."""
-
     max_source_tokens: Count = 256
     """Longer inputs are split at sentence ends, translated in parts, and joined."""
 

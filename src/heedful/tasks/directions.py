@@ -32,10 +32,6 @@ class Route:
     target: str | None
     """The language asked for; None when the text is empty and nothing was asked."""
 
-    def languages_of(self, step: int) -> tuple[str, str]:
-        """Return from which language into which a step goes."""
-        return (self.steps[step - 1] if step else self.source or ""), self.steps[step]
-
 
 class Directions:
     """The pairs of languages a model was trained on, and the choice among them."""

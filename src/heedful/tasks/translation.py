@@ -7,7 +7,7 @@ This file wires the tokenizer, the model and the search; it knows none of them f
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, overload
 
 import torch
@@ -20,7 +20,6 @@ from heedful.errors import UserError
 from heedful.tasks.directions import Directions, Route
 from heedful.tasks.long_inputs import join_parts, split_long
 from heedful.tasks.output_warnings import LOW_CONFIDENCE, Output, OutputWarning, find_warnings
-from heedful.tasks.reranking import Found, rerank
 from heedful.tasks.streaming import group_lines
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
@@ -185,7 +184,7 @@ class Translator:
             numbers = [number for number, route in enumerate(routes) if len(route.steps) > step]
             made = self._translate_into(
                 [drafts[number].alternatives[0].text for number in numbers],
-                [routes[number].languages_of(step) for number in numbers],
+                [routes[number].steps[step] for number in numbers],
                 request,
             )
             for number, draft in zip(numbers, made, strict=True):
@@ -226,45 +225,15 @@ class Translator:
                 raise UserError(f"`{name}` must be at least 1, but is {value}.")
         return _Request(max(beam, n_best), n_best)
 
-    def _translate_into(
-        self, texts: Sequence[str], languages: Sequence[tuple[str, str]], request: _Request
-    ) -> list[_Draft]:
-        """Translate texts, each from its first language into its second."""
-        tags = [target for _, target in languages] if self.tokenizer.languages else None
+    def _translate_into(self, texts: Sequence[str], languages: Sequence[str], request: _Request) -> list[_Draft]:
+        """Translate texts, each into its language."""
+        tags = languages if self.tokenizer.languages else None
         parts_of = split_long(self.tokenizer, texts, tags, self._max_source_tokens())
-        weights = [self.decoding.reverse_weights.get("-".join(pair), 0.0) for pair in languages]
-        asked = replace(request, n_best=request.beam_size) if any(weights) else request
-        found = self._search_all([part for parts in parts_of for part in parts], asked)
-        if any(weights):
-            found = self._rerank(parts_of, languages, weights, found)
-        remaining = iter(found)
+        found = iter(self._search_all([part for parts in parts_of for part in parts], request))
         return [
-            self._assemble(text, target, parts, [next(remaining) for _ in parts], request)
-            for text, (_, target), parts in zip(texts, languages, parts_of, strict=True)
+            self._assemble(text, language, parts, [next(found) for _ in parts], request)
+            for text, language, parts in zip(texts, languages, parts_of, strict=True)
         ]
-
-    def _rerank(
-        self,
-        parts_of: Sequence[list[list[int]]],
-        languages: Sequence[tuple[str, str]],
-        weights: Sequence[float],
-        found: Sequence[list[Hypothesis]],
-    ) -> list[list[Hypothesis]]:
-        """Order what was found for each part by the way back as well, where its direction has a weight for that."""
-        remaining = iter(found)
-        questions = [
-            Found(self.tokenizer.decode_source(part), source, weight, next(remaining))
-            for parts, (source, _), weight in zip(parts_of, languages, weights, strict=True)
-            for part in parts
-        ]
-        return rerank(
-            self.model,
-            self.tokenizer,
-            questions,
-            alpha=self.decoding.length_penalty,
-            batch_tokens=self.decoding.batch_tokens,
-            device=self.device,
-        )
 
     def _max_source_tokens(self) -> int:
         limit = self.decoding.max_source_tokens
