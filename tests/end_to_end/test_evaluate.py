@@ -98,6 +98,7 @@ def test_tune_prints_the_grid_and_writes_what_is_best(heedful, copied_run) -> No
     after = load_model_folder(copied_run / "model")
     assert (after.decoding.beam_size, after.decoding.length_penalty) == (chosen["beam_size"], chosen["length_penalty"])
     assert after.decoding.model_copy(update={"beam_size": 4, "length_penalty": 0.6}) == before.decoding
+    assert after.facts["low_confidence"] == round(chosen["low_confidence"], 3) < 0
     assert {entry.name for entry in copied_run.iterdir()} >= {"config.toml", "model"}
     assert not [entry for entry in copied_run.iterdir() if "partial" in entry.name]
     files = (root / "validation.en", root / "validation.de")

@@ -1,21 +1,17 @@
-"""What ships, as processes: int8 folders, languages left open, several models as one, and the bundled translator."""
+"""What ships, as processes: int8 folders, languages left open, several models as one. test_bundled_model.py has ours."""
 
 import json
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from heedful import load
 from heedful.native.library import is_available, open_library
-from heedful.tasks.folders import bundled_folder
 
 from ..unit.tasks.tiny_models import save_model
 
 needs_compiler = pytest.mark.skipif(not is_available(), reason="needs a C++ compiler")
-needs_bundled = pytest.mark.skipif(bundled_folder() is None, reason="this checkout has no bundled model")
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +25,23 @@ def int8(heedful, floats: Path) -> Path:
     result = heedful("export", floats, "--format", "int8", "--out", out, "--low-confidence", "-0.01")
     assert (result.returncode, result.stderr.decode()) == (0, f"The int8 model is in {out}.\n")
     return out
+
+
+def test_an_int8_folder_takes_the_card_it_is_given(heedful, floats: Path, tmp_path: Path) -> None:
+    card = tmp_path / "card.md"
+    card.write_text("# A model\n\nGood for a test: 好.\n", encoding="utf-8")
+    result = heedful("export", floats, "--format", "int8", "--out", tmp_path / "int8", "--card", card)
+    assert result.returncode == 0, result.stderr.decode()
+    assert (tmp_path / "int8" / "README.md").read_bytes() == card.read_bytes()
+    load(tmp_path / "int8", device="cpu")  # its manifest agrees
+    refused = heedful("export", floats, "--format", "huggingface", "--out", tmp_path / "hf", "--card", card)
+    assert refused.returncode == 2
+    assert refused.stderr.decode() == (
+        "error: `--card` must go with --format int8: other formats have no place for it.\n"
+    )
+    missing = heedful("export", floats, "--format", "int8", "--out", tmp_path / "x", "--card", tmp_path / "none.md")
+    assert missing.returncode == 1
+    assert "none.md cannot be read" in missing.stderr.decode()
 
 
 @needs_compiler
@@ -115,29 +128,3 @@ def test_who_waits_for_the_compiler_is_told_once(heedful, int8: Path, tmp_path: 
         assert result.returncode == 0
         assert result.stderr.decode().count(sentence) == times
     assert len(list((tmp_path / "cache" / "native").iterdir())) == 1
-
-
-@needs_bundled
-def test_the_bundled_model_translates_at_once_in_all_directions(heedful) -> None:
-    result = heedful("translate", "Where is the station?", "--to", "zh")
-    assert (result.returncode, result.stderr) == (0, b"")
-    assert "车站" in result.stdout.decode()
-    translator = load(device="cpu")
-    assert "Bahnhof" in translator.translate("Where is the station?", to="de")
-    assert "gare" in translator.translate("Where is the station?", to="fr")
-    for text in ("Wo ist der Bahnhof?", "Où est la gare ?", "车站在哪里？"):
-        assert "station" in translator.translate(text)
-
-
-@needs_bundled
-def test_the_bundled_model_is_small_quick_to_load_and_named(heedful) -> None:
-    folder = bundled_folder()
-    assert folder is not None
-    assert sum(file.stat().st_size for file in folder.iterdir()) <= 20_000_000
-    script = (
-        "import time, torch; started = time.process_time()\n"
-        "import heedful; heedful.load(device='cpu'); print(time.process_time() - started)"
-    )
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert float(result.stdout) < 2.0, "half a second on an idle machine"
-    assert "translator: " in heedful("info").stdout.decode()

@@ -8,7 +8,8 @@ from heedful.config.data import LineCorpus
 from heedful.config.training import DecodingConfig
 from heedful.errors import UserError
 from heedful.tasks.test_sets import TestSet
-from heedful.tasks.tuning import Cell, best_cell, read_directions
+from heedful.tasks.translation import Alternative, Translation
+from heedful.tasks.tuning import Cell, best_cell, confidence_threshold, read_directions
 
 PRESENT = DecodingConfig(beam_size=4, length_penalty=0.6)
 
@@ -25,6 +26,16 @@ def test_of_equals_the_smallest_beam_then_the_least_change() -> None:
     cells = [cell(5, 0.6, 20.0), cell(2, 0.0, 20.001), cell(2, 1.0, 20.0), cell(2, 1.4, 20.004), cell(1, 0.6, 19.9)]
     chosen = best_cell(cells, PRESENT)
     assert (chosen.beam_size, chosen.length_penalty) == (2, 1.0)
+
+
+def test_the_threshold_of_doubt_is_a_quantile_of_the_mean_log_probability() -> None:
+    def translation(*log_probs: float) -> Translation:
+        return Translation("x", (Alternative("y", 0.0, sum(log_probs), "eos", ("t",) * len(log_probs), log_probs),))
+
+    lines = [translation(-0.01 * number, -0.03 * number) for number in range(1, 101)] + [translation()]
+    assert confidence_threshold(lines) == pytest.approx(-1.96)  # two of the hundred, -1.98 and -2.00, are below
+    assert confidence_threshold(lines, share=0.001) == pytest.approx(-2.0)
+    assert confidence_threshold([translation()]) == 0.0
 
 
 def test_corpora_of_one_direction_are_one(tmp_path: Path) -> None:
