@@ -1,0 +1,70 @@
+"""`heedful distill`, from trained models to a student's corpora, and the runs around it."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+
+def pairs_of(path: Path) -> list[list[str]]:
+    return [line.split("\t") for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def distilled(heedful, small_run, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("distilled")
+    config = out / "few.toml"
+    text = small_run.config.read_text()
+    for side in ("en", "de"):
+        lines = (small_run.root / f"train.{side}").read_text().splitlines()[:40]
+        (out / f"few.{side}").write_text("\n".join([*lines, *lines[:5], ""]) + "\n")  # five again, and one empty
+    config.write_text(text.replace("train.en", str(out / "few.en")).replace("train.de", str(out / "few.de")))
+    model = small_run.run
+    result = heedful("distill", config, "--model", model, "-m", model, "--out", out / "text", cwd=small_run.root)
+    assert result.returncode == 0, result.stderr.decode()
+    assert result.stdout.decode().startswith(f'[[data.train]]\nkind = "tsv"\npath = "{out}/text/0.en-de.tsv.gz"\n')
+    return out
+
+
+def test_every_sentence_is_there_once_with_what_the_teacher_makes_of_it(heedful, small_run, distilled):
+    pairs = pairs_of(distilled / "text" / "0.en-de.tsv.gz")
+    sources = [line for line in (distilled / "few.en").read_text().splitlines() if line]
+    assert [source for source, _ in pairs] == list(dict.fromkeys(sources))
+    asked = "".join(source + "\n" for source, _ in pairs).encode()
+    result = heedful("translate", "--model", small_run.run, "--quantize", "none", stdin=asked)
+    assert [target for _, target in pairs] == result.stdout.decode().splitlines()
+
+
+def test_a_student_learns_from_the_files_and_what_exists_is_not_made_again(heedful, small_run, distilled):
+    path = distilled / "text" / "0.en-de.tsv.gz"
+    before = path.stat().st_mtime_ns
+    result = heedful(
+        "distill", distilled / "few.toml", "--model", small_run.run, "--out", distilled / "text", cwd=small_run.root
+    )
+    assert result.returncode == 0
+    assert "is there already" in result.stderr.decode()
+    assert path.stat().st_mtime_ns == before
+    student = heedful(
+        "train",
+        small_run.config,
+        f'data.train=[{{kind="tsv",path="{path}"}}]',
+        "data.bidirectional=true",
+        f"tokenizer.take_from={small_run.run}",
+        "training.max_steps=2",
+        "name=pupil",
+        f"runs_folder={distilled / 'runs'}",
+        cwd=small_run.root,
+    )
+    # The teacher's tokenizer has no tags, and a student of both directions needs them: a sentence says so.
+    assert student.returncode == 2
+    assert 'must know the target language "de", but knows none' in student.stderr.decode()
+
+
+def test_wrong_requests_are_refused_with_a_sentence(heedful, small_run, tmp_path):
+    without = heedful("distill", small_run.config, "--out", tmp_path / "x")
+    assert without.returncode == 2
+    assert "The teacher must be named: --model DIR" in without.stderr.decode()
+    part = heedful("distill", small_run.config, "-m", small_run.run, "--part", "3/2", "--out", tmp_path / "x")
+    assert part.returncode == 2
+    assert "`--part` must be K/N with K from 1 to N, such as 1/4, but is 3/2." in part.stderr.decode()
+    assert not (tmp_path / "x").exists()
