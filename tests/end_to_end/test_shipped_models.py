@@ -1,4 +1,4 @@
-"""What ships, as processes: int8 folders, languages left open, several models as one. test_bundled_model.py has ours."""
+"""What ships, as processes: int8 folders, languages left open, several models as one."""
 
 import json
 import stat
