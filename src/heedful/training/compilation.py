@@ -15,12 +15,12 @@ def compile_layers(model: nn.Module, kinds: tuple[type[nn.Module], ...], *, back
     """Let the layers of the given kinds run compiled while they train. Names and weights stay as they are."""
     for layer in model.modules():
         if isinstance(layer, kinds):
-            layer.forward = _compiled_in_training(layer, backend)  # type: ignore[method-assign]
+            layer.forward = _compiled_in_training(layer, backend)
 
 
 def _compiled_in_training(layer: nn.Module, backend: str) -> Callable[..., Tensor]:
     plain = layer.forward
-    fast = torch.compile(plain, dynamic=True, fullgraph=True, backend=backend)
+    fast = torch.compile(plain, dynamic=True, backend=backend)
 
     def forward(*states: Tensor | None) -> Tensor:
         output: Tensor = (fast if layer.training else plain)(*states)
