@@ -11,7 +11,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from heedful.cli.main import app
-from heedful.config.load import load_config
+from heedful.config.load import load_any
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -120,4 +120,4 @@ def test_both_readmes_show_the_same_commands() -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.toml")), ids=named)
 def test_every_config_is_read_and_named_after_its_file(path: Path) -> None:
-    assert load_config(path).name == path.stem
+    assert load_any(path).name == path.stem

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import BinaryIO
 
 import typer
 
@@ -23,6 +24,11 @@ def write_line(text: str) -> None:
 def flush() -> None:
     """Hand what was written to the reader now."""
     sys.stdout.buffer.flush()
+
+
+def open_stdin() -> BinaryIO:
+    """Open stdin once more: Python closes `sys.stdin` at its end, and must not find the reading thread inside it."""
+    return os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
 
 
 def note(message: str) -> None:

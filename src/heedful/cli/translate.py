@@ -1,14 +1,12 @@
 """`heedful translate`: one line in, one line out, in order, while the input is still coming."""
 
 import json
-import os
-import sys
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heedful.cli import options
-from heedful.cli.console import flush, note, warn, write_line
+from heedful.cli.console import flush, note, open_stdin, warn, write_line
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ def translate(
     from heedful.text.lines import read_lines
 
     translator = load_translator(model, device=device, quantize=quantize, say=note)
-    reader = None if text else read_lines(_open_stdin())
+    reader = None if text else read_lines(open_stdin())
     translations = translator.translate_lines_detailed(
         text or reader or (), to=target_language, from_=source_language, beam_size=beam, n_best=n_best
     )
@@ -64,11 +62,6 @@ def translate(
         warn(f"{count_of(num_doubtful - _MOST_WARNED, 'further line')} with warnings; --json has them all.")
     if reader is not None and reader.num_bad:
         warn(_about_bad_lines(reader))
-
-
-def _open_stdin() -> BinaryIO:
-    """Open stdin once more: Python closes `sys.stdin` at its end, and must not find the reading thread inside it."""
-    return os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
 
 
 _MOST_WARNED = 20  # lines whose warnings are said one by one; of a large file that is out of domain all would have some

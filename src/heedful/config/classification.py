@@ -183,11 +183,8 @@ class NgramEmbedding(Section):
     up_to: int = Field(default=3, ge=2, le=5)
     """Longest n-gram."""
 
-    num_buckets: int = Field(default=1 << 18, ge=1)
+    num_buckets: int = Field(default=1 << 18, ge=2)
     """Vectors there are; n-grams with the same hash share one."""
-
-    min_count: int = Field(default=2, ge=1)
-    """N-grams whose bucket fewer training documents fall into carry nothing."""
 
 
 class NaiveBayesPath(Section):
@@ -200,7 +197,7 @@ class NaiveBayesPath(Section):
     up_to: int = Field(default=3, ge=1, le=5)
     """Longest n-gram."""
 
-    num_buckets: int = Field(default=1 << 22, ge=1)
+    num_buckets: int = Field(default=1 << 22, ge=2)
     """Weights there are for each label; n-grams with the same hash share one."""
 
     min_count: int = Field(default=2, ge=1)
@@ -208,9 +205,6 @@ class NaiveBayesPath(Section):
 
     smoothing: float = Field(default=1.0, gt=0)
     """Added to every count before its logarithm is taken."""
-
-    first_factor: float = Field(default=0.2, gt=0)
-    """What every learned factor begins with; 1 would be naive Bayes itself, far too sure of itself."""
 
     dropout: Rate = 0.5
     """How often an n-gram of a document is left out in training."""

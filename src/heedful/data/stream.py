@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,12 +158,30 @@ class _DroppingSide:
         return words, choices, lengths
 
 
-def prefetch(stream: BatchStream, start: int, *, pin_memory: bool = False) -> Iterator[Batch]:
+class Pinnable(Protocol):
+    """A batch that can be put into page-locked memory."""
+
+    def pin_memory(self) -> Self:
+        """Return the batch in page-locked memory, from which a copy to the GPU does not block."""
+
+
+PinnableT = TypeVar("PinnableT", bound=Pinnable)
+PinnableCo = TypeVar("PinnableCo", bound=Pinnable, covariant=True)
+
+
+class Positioned(Protocol[PinnableCo]):
+    """A stream whose batches are functions of their position."""
+
+    def batch_at(self, position: int, /) -> PinnableCo:
+        """Return the batch at a position, from 0 without end."""
+
+
+def prefetch(stream: Positioned[PinnableT], start: int, *, pin_memory: bool = False) -> Iterator[PinnableT]:
     """Yield the batches of a stream from position `start` on, made ahead by one thread.
 
     What goes wrong in the thread is raised here. The thread ends when the iterator is closed or forgotten.
     """
-    ready: queue.Queue[Batch | BaseException] = queue.Queue(_READ_AHEAD)
+    ready: queue.Queue[PinnableT | BaseException] = queue.Queue(_READ_AHEAD)
     stopped = threading.Event()
     thread = threading.Thread(target=_produce, args=(stream, start, pin_memory, ready, stopped), daemon=True)
     thread.start()
@@ -178,14 +197,14 @@ def prefetch(stream: BatchStream, start: int, *, pin_memory: bool = False) -> It
 
 
 def _produce(
-    stream: BatchStream,
+    stream: Positioned[PinnableT],
     position: int,
     pin_memory: bool,
-    ready: "queue.Queue[Batch | BaseException]",
+    ready: "queue.Queue[PinnableT | BaseException]",
     stopped: threading.Event,
 ) -> None:
     while not stopped.is_set():
-        item: Batch | BaseException
+        item: PinnableT | BaseException
         try:
             batch = stream.batch_at(position)
             item = batch.pin_memory() if pin_memory else batch

@@ -1,0 +1,97 @@
+"""What `heedful evaluate` does with a classifier: which test sets, and how the scores are shown."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heedful.cli.console import flush, warn, write_line
+from heedful.errors import UserError, count_of
+
+if TYPE_CHECKING:
+    from heedful.tasks.evaluate_classification import LabelEvaluation
+
+_MOST_LABELS_SHOWN = 20
+
+
+def is_classifier(model: Path) -> bool:
+    """Tell whether a model or run folder holds a classifier."""
+    from heedful.models.folder_files import task_of
+    from heedful.tasks.folders import find_model_folder
+
+    return task_of(find_model_folder(model)) == "classification"
+
+
+def evaluate_labels(
+    model: Path,
+    *,
+    data: tuple[Path, Path] | None,
+    config: Path | None,
+    split: str | None,
+    out: Path | None,
+    as_json: bool,
+    device: str | None,
+) -> None:
+    """Score a classifier on its test sets: accuracy, macro-F1, calibration error, confusion matrix."""
+    from heedful.files import write_atomic
+    from heedful.tasks.classification import load_classifier
+    from heedful.tasks.evaluate_classification import evaluate_classification, find_labelled_sets
+
+    test_sets = find_labelled_sets(model, config=config, files=data, split=split)
+    if out is not None and len(test_sets) > 1:
+        raise UserError("`--out` must be used with one test set, but there are several. Choose one with --split.")
+    classifier = load_classifier(model, device=device)
+    for name, documents in test_sets.items():
+        evaluation = evaluate_classification(classifier, name, documents)
+        for line in [_as_json(evaluation)] if as_json else _as_text(evaluation):
+            write_line(line)
+        flush()
+        if evaluation.num_shortened:
+            warn(f"{name}: {count_of(evaluation.num_shortened, 'document')} not read whole, only head and tail.")
+        if out is not None:
+            write_atomic(out, "".join(label + "\n" for label in evaluation.decided).encode())
+
+
+def _as_text(evaluation: "LabelEvaluation") -> list[str]:
+    scores = evaluation.scores
+    speed = evaluation.num_documents / max(evaluation.seconds, 1e-9)
+    documents = count_of(evaluation.num_documents, "document")
+    lines = [f"{evaluation.name}: {documents} in {evaluation.seconds:.1f} s ({speed:,.0f}/s)"]
+    for measure in scores.measures:
+        interval = f"[{100 * measure.low:.2f}, {100 * measure.high:.2f}]"
+        lines.append(f"  {measure.name:<18}{100 * measure.value:6.2f} %  95 % {interval}")
+    lines.append(f"  {'loss':<18}{scores.loss:8.4f} nats")
+    if len(evaluation.labels) <= _MOST_LABELS_SHOWN:
+        lines += _confusion_table(evaluation)
+    return lines
+
+
+def _confusion_table(evaluation: "LabelEvaluation") -> list[str]:
+    """Show which label was taken for which, a row for each true one, with its precision, recall and F1."""
+    rows = [["true \\ decided", *evaluation.labels, "precision", "recall", "F1"]]
+    for label, counts, (precision, recall, f1) in zip(
+        evaluation.labels, evaluation.scores.confusion.tolist(), evaluation.scores.per_label, strict=True
+    ):
+        shares = [f"{100 * share:.1f}" for share in (precision, recall, f1)]
+        rows.append([label, *(f"{count:,}" for count in counts), *shares])
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  " + "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
+
+
+def _as_json(evaluation: "LabelEvaluation") -> str:
+    scores = evaluation.scores
+    fields = {
+        "split": evaluation.name,
+        "documents": evaluation.num_documents,
+        "not_read_whole": evaluation.num_shortened,
+        "seconds": round(evaluation.seconds, 3),
+        "scores": [asdict(measure) for measure in scores.measures],
+        "loss": scores.loss,
+        "labels": list(evaluation.labels),
+        "confusion": scores.confusion.tolist(),
+        "per_label": {
+            label: {"precision": precision, "recall": recall, "f1": f1}
+            for label, (precision, recall, f1) in zip(evaluation.labels, scores.per_label, strict=True)
+        },
+    }
+    return json.dumps(fields, ensure_ascii=False)

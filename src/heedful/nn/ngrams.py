@@ -1,0 +1,149 @@
+"""What the order of neighbouring tokens tells without attention: hashed n-grams, as vectors and as a linear path.
+
+N-grams are found on the device, from the token ids themselves, so that a batch carries nothing but ids. Each falls into
+one of a fixed number of buckets; two that fall into the same share what is learned for it (the hashing trick). Bucket 0
+stands for "there is none" and always gives zero. This file knows ids and labels as numbers; it knows no text.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+_MULTIPLIER = 0x2545F4914F6CDD1D
+_LOW_HALF = 0xFFFFFFFF
+_NOT_NEGATIVE = 0x7FFFFFFFFFFFFFFF
+
+
+def ngram_buckets(token_ids: Tensor, is_real: Tensor, *, length: int, num_buckets: int) -> Tensor:
+    """Return the bucket of the n-gram of `length` tokens that ends at each position; 0 where none can end.
+
+    token_ids and is_real [batch, length]; an n-gram is there when all of its tokens are real. Returns [batch, length]
+    with values below num_buckets.
+    """
+    seq_len = token_ids.size(1)
+    hashed, is_whole = torch.full_like(token_ids, length), is_real
+    for distance in range(length):
+        hashed = _mix(hashed ^ (functional.pad(token_ids, (distance, 0))[:, :seq_len] + 1))
+        is_whole = is_whole & functional.pad(is_real, (distance, 0))[:, :seq_len]
+    return (1 + hashed % (num_buckets - 1)).masked_fill(~is_whole, 0)
+
+
+def _mix(numbers: Tensor) -> Tensor:
+    """Scatter whole numbers over 0 to 2^63 - 1: a product that overflows, and its high half folded onto its low one."""
+    product = numbers * _MULTIPLIER
+    return (product ^ (product >> 32 & _LOW_HALF)) & _NOT_NEGATIVE
+
+
+def document_ngrams(token_ids: Tensor, is_real: Tensor, *, up_to: int, num_buckets: int) -> Tensor:
+    """Return the buckets of all n-grams of 1 to `up_to` tokens: [batch, ngrams, length], 0 where there is none."""
+    lengths = range(1, up_to + 1)
+    return torch.stack(
+        [ngram_buckets(token_ids, is_real, length=length, num_buckets=num_buckets) for length in lengths], dim=1
+    )
+
+
+def occurrence_shares(buckets: Tensor) -> Tensor:
+    """Return for each entry of buckets [batch, ngrams] 1 / how often its bucket occurs in the row; 0 for bucket 0.
+
+    Weighted like this a bag becomes a set: all occurrences of an n-gram together weigh 1.
+    """
+    ordered, order = buckets.sort(dim=1)
+    is_new = functional.pad(ordered[:, 1:] != ordered[:, :-1], (1, 0), value=True)
+    group = is_new.cumsum(dim=1) - 1  # the number of the distinct bucket, [batch, ngrams]
+    sizes = torch.zeros_like(buckets).scatter_add_(1, group, torch.ones_like(buckets))
+    shares = sizes.gather(1, group).float().reciprocal().masked_fill(ordered == 0, 0.0)
+    return torch.zeros_like(shares).scatter_(1, order, shares)
+
+
+def _draws(buckets: Tensor) -> Tensor:
+    """Draw a number between 0 and 1 for each bucket [batch, ngrams] of each row: equal buckets of a row get the same."""
+    salts = torch.randint(1 << 62, (buckets.size(0), 1), device=buckets.device)
+    return (_mix(buckets ^ salts) % (1 << 20)) / (1 << 20)
+
+
+class NgramEmbedding(nn.Module):
+    """The sum of a trained vector for each n-gram of 2 to `up_to` tokens that ends at a position.
+
+    The vectors begin at zero: what has never been trained must not be noise.
+    """
+
+    def __init__(self, *, up_to: int, num_buckets: int, dim: int) -> None:
+        super().__init__()
+        self.up_to = up_to
+        self.weight = nn.Parameter(torch.zeros(num_buckets, dim))
+
+    def forward(self, token_ids: Tensor, is_real: Tensor) -> Tensor:
+        """Look up the n-grams of token_ids [batch, length] and return [batch, length, dim]."""
+        total = torch.zeros((), device=token_ids.device)
+        for length in range(2, self.up_to + 1):
+            buckets = ngram_buckets(token_ids, is_real, length=length, num_buckets=self.weight.size(0))
+            vectors = functional.embedding(buckets, self.weight)
+            total = total + vectors.masked_fill((buckets == 0).unsqueeze(-1), 0.0)
+        return total
+
+
+class NaiveBayesPath(nn.Module):
+    """A linear classifier over the set of a document's n-grams (NB-SVM: Wang and Manning, 2012).
+
+    The weight of a bucket for a label is the log-count ratio that `set_ratios` fills in before training, times a factor
+    that is learned from zero on: what naive Bayes finds telling is learned first.
+    """
+
+    def __init__(self, *, up_to: int, num_buckets: int, num_labels: int, dropout: float) -> None:
+        super().__init__()
+        self.up_to = up_to
+        self.dropout = dropout
+        self.ratios = nn.Parameter(torch.zeros(num_buckets, num_labels), requires_grad=False)
+        self.factors = nn.Parameter(torch.zeros(num_buckets, num_labels))
+        self.bias = nn.Parameter(torch.zeros(num_labels))
+
+    def forward(self, token_ids: Tensor, is_real: Tensor) -> Tensor:
+        """Return the logits [batch, classes] of documents token_ids [batch, length]."""
+        buckets = self.buckets(token_ids, is_real)
+        shares = occurrence_shares(buckets)
+        if self.training and self.dropout:
+            shares = shares * (_draws(buckets) >= self.dropout) / (1.0 - self.dropout)
+        return torch.einsum("bc,bcl->bl", shares, self.weights_of(buckets)) + self.bias
+
+    def buckets(self, token_ids: Tensor, is_real: Tensor) -> Tensor:
+        """Return the buckets of all n-grams of 1 to `up_to` tokens, the shortest first: [batch, ngrams]."""
+        num_buckets = self.ratios.size(0)
+        return document_ngrams(token_ids, is_real, up_to=self.up_to, num_buckets=num_buckets).flatten(1)
+
+    def weights_of(self, buckets: Tensor) -> Tensor:
+        """Return the weights of buckets [batch, ngrams] for each label, [batch, ngrams, classes]."""
+        return functional.embedding(buckets, self.ratios) * functional.embedding(buckets, self.factors)
+
+    def contributions(self, token_ids: Tensor, is_real: Tensor) -> Tensor:
+        """Return what each token adds to each logit, [batch, length, classes]; an n-gram's tokens share it evenly."""
+        seq_len = token_ids.size(1)
+        buckets = self.buckets(token_ids, is_real)
+        added = self.weights_of(buckets) * occurrence_shares(buckets).unsqueeze(-1)
+        added = added.view(len(token_ids), self.up_to, seq_len, -1)
+        total = torch.zeros_like(added[:, 0])
+        for length in range(1, self.up_to + 1):
+            share = added[:, length - 1] / length  # [batch, length, classes], at the n-gram's last token
+            for distance in range(min(length, seq_len)):
+                total[:, : seq_len - distance] += share[:, distance:]
+        return total
+
+    @torch.no_grad()
+    def set_ratios(self, counts: Tensor, *, min_count: int, smoothing: float) -> None:
+        """Fill in the log-count ratios from counts [buckets, classes]: documents of a label that hold a bucket.
+
+        log of (count + smoothing, as a share of its label) over (the same of all other labels together); 0 for buckets
+        that fewer than `min_count` documents hold.
+        """
+        counts = counts.double()
+        others = counts.sum(dim=1, keepdim=True) - counts
+        inside, outside = ((side + smoothing) / (side + smoothing).sum(dim=0) for side in (counts, others))
+        ratios = (inside / outside).log().masked_fill(counts.sum(dim=1, keepdim=True) < min_count, 0.0)
+        ratios[0] = 0.0
+        self.ratios.copy_(ratios)
+
+    @torch.no_grad()
+    def count(self, counts: Tensor, token_ids: Tensor, is_real: Tensor, labels: Tensor) -> None:
+        """Add documents token_ids [batch, length] with labels [batch] to counts [buckets, classes]."""
+        buckets = self.buckets(token_ids, is_real)
+        cells = buckets * counts.size(1) + labels.unsqueeze(1)
+        counts.view(-1).index_add_(0, cells.flatten(), occurrence_shares(buckets).flatten().to(counts.dtype))
