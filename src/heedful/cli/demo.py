@@ -68,7 +68,7 @@ def _show(shown: "Demonstration") -> None:
                 'heedful translate --to fr --json --n-best 5 "Are you tired?"',
             ),
             ("how good it is: fetch the test sentences, then score", "heedful data tatoeba"),
-            ("", "heedful evaluate --config configs/tatoeba_teacher.toml"),
+            ("", "heedful evaluate --config configs/tatoeba.toml"),
             ("train a small model before your eyes, in about a minute", "heedful demo --train"),
             ("train a real one on 29,000 pairs, best on a GPU", "heedful data multi30k"),
             ("", "heedful train configs/multi30k_ende.toml"),
