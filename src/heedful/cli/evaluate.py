@@ -11,6 +11,8 @@ import typer
 
 from heedful.cli import options, scoring_options
 from heedful.cli.console import flush, note, warn, write_line
+from heedful.cli.evaluate_labels import evaluate_labels, is_classifier
+from heedful.cli.evaluate_text import Reading, evaluate_text, is_language_model
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
@@ -29,26 +31,21 @@ def evaluate(
     more: scoring_options.More = None,
     data: scoring_options.Data = None,
     config: scoring_options.Config = None,
-    split: Annotated[
-        str | None,
-        typer.Option("--split", metavar="NAME", help="A test set of the run's `data.test`; by default all of them."),
-    ] = None,
+    split: scoring_options.Split = None,
     source_language: scoring_options.From = None,
     target_language: scoring_options.To = None,
     references: Annotated[
         References,
         typer.Option(help="single: each pair by itself. all: each source once, with all references it has in the set."),
     ] = References.SINGLE,
-    without_seen: Annotated[
-        bool,
-        typer.Option("--without-seen", help="Leave out pairs whose source or target is in the run's training text."),
-    ] = False,
-    against: Annotated[
-        Path | None,
-        typer.Option("--against", metavar="DIR", help="Another model to compare with, by paired bootstrap."),
-    ] = None,
+    without_seen: scoring_options.WithoutSeen = False,
+    against: scoring_options.Against = None,
     beam: options.Beam = None,
     tokenize: scoring_options.Tokenize = None,
+    text: scoring_options.Text = None,
+    memory: scoring_options.Memory = None,
+    segment: scoring_options.Segment = None,
+    dynamic: scoring_options.Dynamic = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Also write the translations there, one a line.")
@@ -61,9 +58,21 @@ def evaluate(
 
     The test sets are those the run names in `data.test`, in each of its
     directions, or the files of --data. Several end with a table and the mean.
+
+    Of a classifier: accuracy, macro-F1, calibration error and the confusion
+    matrix; --data then takes a file of texts and one of labels, line by line.
+
+    Of a language model: perplexity and bits per byte of the run's test texts.
     """
     if data is not None and split is not None:
         raise UserError("`--data` and `--split` must not be given together: both say what to score on.")
+    if model is not None and is_classifier(model):
+        evaluate_labels(model, data=data, config=config, split=split, out=out, as_json=as_json, device=device)
+        return
+    if model is not None and is_language_model(model):
+        reading = Reading(memory, segment, dynamic)
+        evaluate_text(model, reading, text=text, config=config, split=split, as_json=as_json, device=device)
+        return
     from heedful.tasks.evaluate_translation import evaluate_translation
     from heedful.tasks.loading import load_translator
     from heedful.tasks.test_sets import find_test_sets, read_sentences, read_unseen, run_of

@@ -11,12 +11,14 @@ from typer.core import TyperGroup
 
 from heedful import __version__
 from heedful.cli.check import check
+from heedful.cli.classify import classify
 from heedful.cli.console import exits, write_line
 from heedful.cli.data import data
 from heedful.cli.demo import demo
 from heedful.cli.distill import distill
 from heedful.cli.evaluate import evaluate
 from heedful.cli.export import export
+from heedful.cli.generate import generate
 from heedful.cli.import_ import import_
 from heedful.cli.info import info
 from heedful.cli.train import train
@@ -43,6 +45,8 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 failed at run time, 2 wrong input, 130 interrupted, 143 terminated.",
 )
 app.command("translate")(translate)
+app.command("classify")(classify)
+app.command("generate")(generate)
 app.command("train")(train)
 app.command("distill")(distill)
 app.command("evaluate")(evaluate)

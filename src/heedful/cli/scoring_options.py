@@ -25,6 +25,16 @@ Config = Annotated[
         "--config", metavar="FILE", help="The config, or run folder, whose data count; by default MODEL's own run."
     ),
 ]
+Split = Annotated[
+    str | None,
+    typer.Option("--split", metavar="NAME", help="A test set of the run's `data.test`; by default all of them."),
+]
+WithoutSeen = Annotated[
+    bool, typer.Option("--without-seen", help="Leave out pairs whose source or target is in the run's training text.")
+]
+Against = Annotated[
+    Path | None, typer.Option("--against", metavar="DIR", help="Another model to compare with, by paired bootstrap.")
+]
 From = Annotated[
     str | None, typer.Option("--from", metavar="LANG", help="Only this source language; with --data, what it is.")
 ]
@@ -37,6 +47,23 @@ Tokenize = Annotated[
         "--tokenize",
         metavar="T",
         help="sacreBLEU's tokenizer: 13a, none, zh, char or intl; by default the run's, and zh for Chinese.",
+    ),
+]
+Text = Annotated[Path | None, typer.Option("--text", metavar="FILE", help="Of a language model: a text to score on.")]
+Memory = Annotated[
+    int | None,
+    typer.Option("--memory", metavar="N", min=0, help="Of a language model: positions to remember, as in training."),
+]
+Segment = Annotated[
+    int | None,
+    typer.Option("--segment", metavar="N", min=1, help="Of a language model: symbols read at once, as in training."),
+]
+Dynamic = Annotated[
+    str | None,
+    typer.Option(
+        "--dynamic",
+        metavar="HOW",
+        help="Of a language model: go on learning while reading; rms or sgd, or like rms,2e-5,1e-3 (rate, decay).",
     ),
 ]
 

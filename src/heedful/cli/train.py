@@ -7,8 +7,8 @@ import typer
 from heedful.cli import options
 from heedful.cli.console import note
 from heedful.config.classification import ClassificationRun
+from heedful.config.language_modeling import LanguageModelRun
 from heedful.config.run import RunConfig
-from heedful.errors import UserError
 
 
 def train(
@@ -39,8 +39,16 @@ def train(
                 result = train_translation(run, display=display, resume=resume, device=device)
                 use = f"Translate with it: heedful translate --model {result.run_folder}"
             case ClassificationRun():
-                raise UserError("`heedful train` must be given a translation run: classification is not wired yet.")
+                from heedful.tasks.train_classification import train_classification
+
+                result = train_classification(run, display=display, resume=resume, device=device)
+                use = f"Classify with it: heedful classify --model {result.run_folder}"
+            case LanguageModelRun():
+                from heedful.tasks.train_language_model import train_language_model
+
+                result = train_language_model(run, display=display, resume=resume, device=device)
+                use = f"Write with it: heedful generate PROMPT --model {result.run_folder}"
     note(f"The model is in {result.model_folder}.")
     note(use)
-    if run.data.test:
+    if getattr(run.data, "test", None):
         note(f"Score it: heedful evaluate {result.run_folder}")

@@ -96,6 +96,11 @@ def _check_sampling(
         raise UserError(
             f"`temperature` must be greater than 0, but is {temperature}. Use `search` for the best output."
         )
+    check_choice(top_k, top_p)
+
+
+def check_choice(top_k: int | None, top_p: float | None) -> None:
+    """Refuse settings that leave nothing to draw from."""
     if top_k is not None and top_k < 1:
         raise UserError(f"`top_k` must be at least 1, but is {top_k}.")
     if top_p is not None and not 0 < top_p <= 1:

@@ -1,7 +1,7 @@
 """What a language model remembers of a text between two segments of it.
 
-`SegmentMemory` is the memory of training (Dai et al., 2019, section 3.2): what each layer's attention has read of the
-last segments, without gradient. Its tensors have fixed shapes from the first segment on, so that a step can be recorded
+`SegmentMemory` is the memory of training (Dai et al., 2019, section 3.2): what each layer has read of the last
+segments, without gradient. Its tensors have fixed shapes from the first segment on, so that a step can be recorded
 and a checkpoint can hold it; how much of it is filled is a tensor, too. `KeyValueWindow` is the memory of reading with
 fixed weights: there the keys and values themselves can be kept, and no position is projected twice. Neither knows
 tokens, positions or a layer's weights.
@@ -66,7 +66,7 @@ class SegmentMemory:
         return SegmentMemory(self.states, self.filled.masked_fill(fresh, 0))
 
     def extended(self, read: Sequence[Tensor]) -> "SegmentMemory":
-        """Return the memory after a segment: for each layer what its attention has read, [batch, query_len, dim]."""
+        """Return the memory after a segment: for each layer what it has read, [batch, query_len, dim]."""
         if not read or not self.memory_len:
             return self
         newest = torch.stack([states.detach()[:, -self.memory_len :].to(self.states.dtype) for states in read])

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from heedful.models.segment_memory import KeyValueWindow, SegmentMemory
 from heedful.nn.embedding import OutputProjection, TokenEmbedding
 from heedful.nn.feed_forward import Activation, FeedForward
-from heedful.nn.layers import RESIDUALS, Norm
+from heedful.nn.layers import RESIDUALS, Norm, PreNormResidual
 from heedful.nn.relative_attention import GlobalBiases, RelativePositions, RelativeSelfAttention
 
 
@@ -42,8 +42,19 @@ class RelativeLayer(nn.Module):
         self.feed_forward = FeedForward(dim, hidden_dim, activation, hidden_dropout)
         self.feed_forward_residual = residual(dim, dropout)
 
-    def forward(self, states: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
-        """Read states [batch, length, dim], where `attend` is this layer's attention to whatever is remembered."""
+    def forward(self, states: Tensor, memory: Tensor, encodings: Tensor, is_real: Tensor | None = None) -> Tensor:
+        """Read states [batch, query_len, dim] beside memory [batch, memory_len, dim], what this layer read before.
+
+        encodings [key_len, dim] are those of `RelativePositions`, is_real [batch, key_len] is True at keys that exist.
+        Returns [batch, query_len, dim].
+        """
+        if isinstance(self.attention_residual, PreNormResidual):
+            # As what is read now will be. A copy: the memory may be written to before the gradients are taken.
+            memory = self.attention_residual.norm(memory.to(states.dtype, copy=True))
+        return self.around(states, lambda x: self.attention(x, memory, encodings, is_real))
+
+    def around(self, states: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
+        """Do what the layer does with states [batch, length, dim], whatever `attend` lets its attention see."""
         states = self.attention_residual(states, attend)
         output: Tensor = self.feed_forward_residual(states, self.feed_forward)
         return output
@@ -106,14 +117,9 @@ class TransformerXL(nn.Module):
         encodings = self.dropout(self.positions(memory.memory_len + query_len))
         is_real = memory.is_real(query_len)
         read: list[Tensor] = []
-        for layer, past in zip(self._layers, memory.states, strict=True):
-
-            def attend(x: Tensor, attention: RelativeSelfAttention = layer.attention, past: Tensor = past) -> Tensor:
-                read.append(x)
-                answers: Tensor = attention(x, past, encodings, is_real)
-                return answers
-
-            states = layer(states, attend)
+        for layer, past in zip(self.layers, memory.states, strict=True):
+            read.append(states)
+            states = layer(states, past, encodings, is_real)
         return self.dropout(self._normed(states)), memory.extended(read)
 
     def project(self, hidden: Tensor) -> Tensor:
@@ -171,6 +177,6 @@ class TransformerXLReader:
                 distance_key = self._distance_keys[number][:, -key.size(2) :]
                 return attention.attend(attention.project_query(x), key, value, distance_key)
 
-            states = layer(states, attend)
+            states = layer.around(states, attend)
         window.end()
         return model.project(model._normed(states)).float()

@@ -29,11 +29,12 @@ from heedful.files import (
 from heedful.training.state import TrainState
 
 _NAME = re.compile(r"step-(\d{8,})")
-WEIGHTS, AVERAGE, OPTIMIZER, TALLY = (
+WEIGHTS, AVERAGE, OPTIMIZER, TALLY, CARRIED = (
     "model.safetensors",
     "average.safetensors",
     "optimizer.safetensors",
     "tally.safetensors",
+    "carried.safetensors",
 )
 _STATE = "state.json"
 
@@ -54,6 +55,8 @@ def save_checkpoint(folder: Path, state: TrainState, facts: Mapping[str, JsonVal
         write_new(partial / TALLY, _to_bytes(_tally_tensors(state)))
         if state.average is not None:
             write_new(partial / AVERAGE, _to_bytes(state.average.weights))
+        if state.carried:
+            write_new(partial / CARRIED, _to_bytes(state.carried))
         write_new(partial / _STATE, json.dumps(_plain_state(state), indent=1).encode() + b"\n")
         write_manifest(partial, {"step": state.step, **facts})
 
@@ -76,6 +79,8 @@ def load_checkpoint(path: Path, state: TrainState, facts: Mapping[str, JsonValue
         _copy_into(path / WEIGHTS, _named_tensors(state))
         if state.average is not None:
             _copy_into(path / AVERAGE, state.average.weights)
+        if state.carried:
+            _copy_into(path / CARRIED, state.carried)
         _restore_optimizer(state, load((path / OPTIMIZER).read_bytes()))
         _restore_tally(state, load((path / TALLY).read_bytes()))
         plain = json.loads((path / _STATE).read_bytes())
@@ -146,6 +151,7 @@ def best_steps(steps: Collection[int], scores: Mapping[int, float], count: int) 
 def require_space(folder: Path, state: TrainState) -> None:
     """Refuse to start where two checkpoints do not fit: a run should not learn this after a day."""
     one = 3 * sum(tensor.nbytes for tensor in _named_tensors(state).values())
+    one += sum(tensor.nbytes for tensor in state.carried.values())
     existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
     free = shutil.disk_usage(existing).free
     if free < 2 * one:

@@ -64,6 +64,9 @@ class TrainState:
     optimizer: AdamW
     tally: Tally
     average: MovingAverage | None = None
+    carried: dict[str, Tensor] = field(default_factory=dict)
+    """What the loss hands on from batch to batch, such as Transformer-XL's memory; it writes them in place."""
+
     step: int = 0
     """Updates done, skipped ones included."""
 

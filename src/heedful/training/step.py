@@ -126,6 +126,7 @@ def _gradients_in_memory(
     report: Callable[[str], None],
 ) -> StepSums:
     """Leave the step's gradient on the parameters; when memory runs out, start over in smaller parts."""
+    carried = {name: tensor.clone() for name, tensor in state.carried.items()}
     while True:
         parts = [part for batch in batches for part in _split(batch, state.num_parts)]
         torch.manual_seed(seed_of_step(seed, state.step))
@@ -138,6 +139,8 @@ def _gradients_in_memory(
         # Outside the handler: the exception no longer holds the frames, and with them the tensors, of the failed pass.
         # What the pass has left on the parameters is incomplete and must not be added to.
         state.optimizer.zero_grad(set_to_none=True)
+        for name, tensor in carried.items():
+            state.carried[name].copy_(tensor)
         if state.device.type == "cuda":
             torch.cuda.empty_cache()
         _cut_smaller(state, batches, report)

@@ -51,7 +51,7 @@ def test_texts_side_by_side_are_the_budget_over_the_segment():
     [
         (
             ["training.batch_tokens=100"],
-            "`training.batch_tokens` must be at least `training.segment_len`, 512, but is 100",
+            "must be at least `training.segment_len`, 512, but is 100",
         ),
         (["model.kind=language_model"], "`training.memory_len` must be 0"),
         (

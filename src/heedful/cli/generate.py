@@ -1,0 +1,73 @@
+"""`heedful generate`: a language model writes a text on, and one reads along."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heedful.cli import options
+from heedful.cli.console import flush, open_stdin
+
+
+def generate(
+    prompt: Annotated[
+        str | None,
+        typer.Argument(metavar="PROMPT", help="The beginning of the text; - reads it from stdin; without it, none."),
+    ] = None,
+    model: Annotated[
+        Path, typer.Option("--model", "-m", metavar="DIR", help="A model folder, or a run folder.", show_default=False)
+    ] = ...,  # type: ignore[assignment]
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", metavar="N", min=1, help="Symbols to write: bytes, or pieces.")
+    ] = 200,
+    temperature: Annotated[
+        float,
+        typer.Option("--temperature", metavar="T", min=0.0, help="Below 1 surer, above 1 bolder; 0: the likeliest."),
+    ] = 1.0,
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", metavar="K", min=1, help="Draw from the K likeliest symbols only.")
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option("--top-p", metavar="P", help="Draw from the fewest symbols that have probability P together."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="S", min=0, help="The same seed gives the same text.")
+    ] = None,
+    memory: Annotated[
+        int | None,
+        typer.Option("--memory", metavar="N", min=0, help="Positions to remember; by default as in training."),
+    ] = None,
+    device: options.Device = None,
+) -> None:
+    """Write a text on, and show it as it comes.
+
+    What is written goes to stdout, without the prompt, exactly as the model
+    has it: of a model of bytes these are bytes. The model keeps what it has
+    read, so a symbol costs the same however long the text gets.
+    """
+    from heedful.tasks.language_modeling import load_text_model
+
+    text = open_stdin().read() if prompt == "-" else (prompt or "").encode("utf-8", errors="surrogateescape")
+    writer = load_text_model(model, device=device)
+    pieces = writer.generate(
+        text,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        seed=_any_seed() if seed is None else seed,
+        memory_len=memory,
+    )
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+        flush()
+    if sys.stdout.isatty():
+        sys.stdout.buffer.write(b"\n")
+
+
+def _any_seed() -> int:
+    import secrets
+
+    return secrets.randbits(32)

@@ -1,0 +1,151 @@
+"""Dynamic evaluation: the model goes on learning from the text it is being scored on (Krause et al., 2018; 2019).
+
+Each segment is scored before it is learned from, so no symbol is seen before it is predicted. An update moves against
+the segment's gradient, and a part of the way back to the trained weights, which keeps the model from losing itself:
+
+    sgd   θ ← θ - rate · g + decay · (θ₀ - θ)
+    rms   θ ← θ - rate · g / (√m + ε) + decay · n · (θ₀ - θ)
+
+where m is the mean square of the gradients on training text, and n is √m over its mean: weights that matter are held
+back more. The model's weights are as before when the scoring ends.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from heedful.models.segment_memory import SegmentMemory
+
+Ids = npt.NDArray[np.integer]
+
+
+class AdaptableModel(Protocol):
+    """A language model that reads segments in a way gradients can be taken through."""
+
+    def __call__(self, token_ids: Tensor, memory: SegmentMemory) -> tuple[Tensor, SegmentMemory]:
+        """Read [batch, length]; return states [batch, length, dim] and the memory of the next segment."""
+
+    def project(self, hidden: Tensor) -> Tensor:
+        """Turn states [batch, length, dim] into logits [batch, length, vocab]."""
+
+    def empty_memory(self, batch: int, memory_len: int) -> SegmentMemory:
+        """Make the memory of texts that begin now."""
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """How the model moves."""
+
+    kind: Literal["sgd", "rms"] = "rms"
+    rate: float = 2e-5
+    decay: float = 1e-3
+    epsilon: float = 1e-5
+
+
+class SegmentPass:
+    """Reads one text in segments and leaves the gradient of each on the model."""
+
+    def __init__(self, model: nn.Module, ids: Ids, *, start_id: int, memory_len: int, segment_len: int) -> None:
+        self._model: AdaptableModel = model  # type: ignore[assignment]
+        device = next(model.parameters()).device
+        self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self._segment_len = segment_len
+        self._targets = torch.from_numpy(ids.astype(np.int64)).to(device).unsqueeze(0)  # [1, length]
+        start = torch.tensor([[start_id]], device=device)
+        self._inputs = torch.cat([start, self._targets[:, :-1]], dim=1)
+        self._memory = self._model.empty_memory(1, memory_len)
+
+    def gradients(self) -> Iterator[tuple[float, list[Tensor]]]:
+        """Yield the nats of each segment and the gradient of its mean in every parameter."""
+        for start in range(0, self._targets.size(1), self._segment_len):
+            span = slice(start, start + self._segment_len)
+            with torch.enable_grad():
+                hidden, memory = self._model(self._inputs[:, span], self._memory)
+                logits = self._model.project(hidden).flatten(0, 1).float()
+                nats = functional.cross_entropy(logits, self._targets[0, span], reduction="sum")
+                found = torch.autograd.grad(nats / logits.size(0), self._parameters)
+            self._memory = memory
+            yield float(nats.item()), list(found)
+
+
+def mean_squares(model: nn.Module, ids: Ids, *, start_id: int, memory_len: int, segment_len: int) -> dict[str, Tensor]:
+    """Return the mean square of the gradients over the segments of a training text, by the names of the parameters."""
+    names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+    sums: list[Tensor] | None = None
+    count = 0
+    reading = SegmentPass(model, ids, start_id=start_id, memory_len=memory_len, segment_len=segment_len)
+    for _, gradients in reading.gradients():
+        squares = [gradient.square() for gradient in gradients]
+        sums = squares if sums is None else [total + square for total, square in zip(sums, squares, strict=True)]
+        count += 1
+    assert sums is not None, "a text has at least one segment"
+    return {name: total / count for name, total in zip(names, sums, strict=True)}
+
+
+def score_dynamically(
+    model: nn.Module,
+    ids: Ids,
+    adaptation: Adaptation,
+    *,
+    start_id: int,
+    memory_len: int,
+    segment_len: int,
+    squares: Mapping[str, Tensor] | None = None,
+) -> float:
+    """Return the nats of all symbols, the model adapting to each segment after it has been scored.
+
+    squares are those of `mean_squares`, which `rms` needs.
+    """
+    named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    moves = [_Move(parameter, adaptation, _square_of(name, adaptation, squares)) for name, parameter in named.items()]
+    total = 0.0
+    with _weights_restored(list(named.values())), torch.no_grad():
+        reading = SegmentPass(model, ids, start_id=start_id, memory_len=memory_len, segment_len=segment_len)
+        for nats, gradients in reading.gradients():
+            total += nats
+            for move, gradient in zip(moves, gradients, strict=True):
+                move.apply(gradient)
+    return total
+
+
+def _square_of(name: str, adaptation: Adaptation, squares: Mapping[str, Tensor] | None) -> Tensor | None:
+    if adaptation.kind == "sgd":
+        return None
+    assert squares is not None, "rms needs the gradients of training text"
+    return squares[name]
+
+
+class _Move:
+    """The update of one parameter."""
+
+    def __init__(self, parameter: nn.Parameter, adaptation: Adaptation, square: Tensor | None) -> None:
+        self._parameter, self._trained = parameter, parameter.detach().clone()
+        self._rate: Tensor | float = adaptation.rate
+        self._decay: Tensor | float = adaptation.decay
+        if square is not None:
+            root = square.sqrt()
+            self._rate = adaptation.rate / (root + adaptation.epsilon)
+            # At most the whole way back in one step.
+            self._decay = (adaptation.decay * root / root.mean().clamp(min=1e-30)).clamp(max=1.0)
+
+    def apply(self, gradient: Tensor) -> None:
+        """Move against a gradient and towards where the weights began."""
+        self._parameter.add_(self._decay * (self._trained - self._parameter) - self._rate * gradient)
+
+
+@contextmanager
+def _weights_restored(parameters: list[nn.Parameter]) -> Iterator[None]:
+    kept = [parameter.detach().clone() for parameter in parameters]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for parameter, value in zip(parameters, kept, strict=True):
+                parameter.copy_(value)

@@ -1,0 +1,159 @@
+"""A trained language model to work with: score texts, and write them on.
+
+Reads model folders, chooses the device, and turns bytes into symbols and back. How a text is scored says
+evaluation/likelihood.py, how it is adapted to evaluation/dynamic.py, how it is written on decoding/continuation.py.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from heedful.decoding.continuation import continue_text
+from heedful.errors import UserError
+from heedful.evaluation.dynamic import Adaptation, mean_squares, score_dynamically
+from heedful.evaluation.likelihood import Likelihood, score_symbols
+from heedful.models.language_model import LanguageModel
+from heedful.models.language_model_folder import load_language_model_folder, restore_language_model
+from heedful.models.transformer_xl import TransformerXL
+from heedful.tasks.device import choose_device
+from heedful.tasks.folders import find_model_folder
+from heedful.text.symbols import Symbols, decode, symbols_from_json
+
+
+@dataclass(frozen=True)
+class TextModel:
+    """A language model, its symbols, and how it was trained to read."""
+
+    model: TransformerXL | LanguageModel
+    symbols: Symbols
+    segment_len: int
+    memory_len: int
+    device: torch.device
+
+    def generate(
+        self,
+        prompt: str | bytes = b"",
+        *,
+        max_tokens: int = 200,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+        memory_len: int | None = None,
+    ) -> Iterator[bytes]:
+        """Write a text on and yield it in pieces as it comes, up to `max_tokens` symbols.
+
+        The model remembers `memory_len` positions (by default as many as in training), so that a long text costs the
+        same for each symbol, however long it gets. The same seed gives the same text; temperature 0 needs none.
+        """
+        segment_len, memory_len = self._reading(None, memory_len)
+        text = prompt.encode() if isinstance(prompt, str) else prompt
+        ids = torch.tensor([[self.symbols.start_id, *self.symbols.encode(text).tolist()]], device=self.device)
+        chosen = continue_text(
+            self.model.reader(1, memory_len=memory_len, segment_len=segment_len),
+            ids,
+            max_tokens=max_tokens,
+            segment_len=segment_len,
+            generator=torch.Generator().manual_seed(seed),
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+        )
+        writer = self.symbols.writer()
+        for symbol_id in chosen:
+            if piece := writer.write(symbol_id):
+                yield piece
+        if rest := writer.close():
+            yield rest
+
+    def score(
+        self,
+        text: bytes,
+        *,
+        memory_len: int | None = None,
+        segment_len: int | None = None,
+        rows: int = 1,
+        bf16: bool = False,
+        max_symbols: int | None = None,
+    ) -> Likelihood:
+        """Say how well the model expects a text, or its first `max_symbols`. `rows` parts are read side by side."""
+        segment_len, memory_len = self._reading(segment_len, memory_len)
+        ids = self.symbols.encode(_checked(text))[:max_symbols]
+        num_bytes = len(text) if max_symbols is None else len(decode(self.symbols, ids.tolist()))
+        started = time.perf_counter()
+        nats = score_symbols(
+            self.model,
+            ids,
+            start_id=self.symbols.start_id,
+            memory_len=memory_len,
+            segment_len=segment_len,
+            rows=rows,
+            device=self.device,
+            bf16=bf16,
+        )
+        return Likelihood(nats, len(ids), num_bytes, time.perf_counter() - started)
+
+    def score_dynamically(
+        self,
+        text: bytes,
+        adaptation: Adaptation,
+        *,
+        training_text: bytes | None = None,
+        memory_len: int | None = None,
+        segment_len: int | None = None,
+    ) -> Likelihood:
+        """Say how well the model expects a text that it goes on learning from as it reads.
+
+        `training_text`, some text the model was trained on, tells `rms` how large gradients are.
+        """
+        segment_len, memory_len = self._reading(segment_len, memory_len)
+        ids, start_id = self.symbols.encode(_checked(text)), self.symbols.start_id
+        started = time.perf_counter()
+        squares = None
+        if adaptation.kind == "rms":
+            known = self.symbols.encode(_checked(training_text or b""))
+            squares = mean_squares(
+                self.model, known, start_id=start_id, memory_len=self.memory_len, segment_len=self.segment_len
+            )
+        nats = score_dynamically(
+            self.model,
+            ids,
+            adaptation,
+            start_id=start_id,
+            memory_len=memory_len if isinstance(self.model, TransformerXL) else 0,
+            segment_len=segment_len,
+            squares=squares,
+        )
+        return Likelihood(nats, len(ids), len(text), time.perf_counter() - started)
+
+    def _reading(self, segment_len: int | None, memory_len: int | None) -> tuple[int, int]:
+        """Return how many symbols are read at once and how many positions are remembered."""
+        if isinstance(self.model, LanguageModel):
+            # Half of the window is new each time, so that no symbol is predicted from less than the other half.
+            half = max(1, self.model.context_len // 2)
+            segment_len = half if segment_len is None else min(segment_len, self.model.context_len)
+            return segment_len, self.model.context_len - segment_len if memory_len is None else memory_len
+        segment_len = self.segment_len if segment_len is None else segment_len
+        return segment_len, self.memory_len if memory_len is None else memory_len
+
+
+def load_text_model(path: str | Path, *, device: str | None = None) -> TextModel:
+    """Load the language model of a model folder, or of a run folder."""
+    folder = load_language_model_folder(find_model_folder(path))
+    chosen = choose_device(device)
+    return TextModel(
+        model=restore_language_model(folder).to(chosen),
+        symbols=symbols_from_json(folder.symbols_json),
+        segment_len=folder.segment_len,
+        memory_len=folder.memory_len,
+        device=chosen,
+    )
+
+
+def _checked(text: bytes) -> bytes:
+    if not text:
+        raise UserError("A text to score must have at least one byte, but is empty.")
+    return text
