@@ -47,9 +47,7 @@ def evaluate(
     segment: scoring_options.Segment = None,
     dynamic: scoring_options.Dynamic = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Also write the translations there, one a line.")
-    ] = None,
+    out: scoring_options.Out = None,
     as_json: options.Json = False,
     device: options.Device = None,
     quantize: options.Quantize = "auto",

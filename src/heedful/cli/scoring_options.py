@@ -49,14 +49,21 @@ Tokenize = Annotated[
         help="sacreBLEU's tokenizer: 13a, none, zh, char or intl; by default the run's, and zh for Chinese.",
     ),
 ]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Also write the translations there, one a line.")
+]
 Text = Annotated[Path | None, typer.Option("--text", metavar="FILE", help="Of a language model: a text to score on.")]
 Memory = Annotated[
     int | None,
-    typer.Option("--memory", metavar="N", min=0, help="Of a language model: positions to remember, as in training."),
+    typer.Option(
+        "--memory", metavar="N", min=0, help="Of a language model: positions to remember; by default as in training."
+    ),
 ]
 Segment = Annotated[
     int | None,
-    typer.Option("--segment", metavar="N", min=1, help="Of a language model: symbols read at once, as in training."),
+    typer.Option(
+        "--segment", metavar="N", min=1, help="Of a language model: symbols read at once; by default as in training."
+    ),
 ]
 Dynamic = Annotated[
     str | None,
