@@ -1,28 +1,36 @@
 """Heedful: the Transformer of *Attention Is All You Need*, to train, use and see.
 
-`heedful.load()` returns the bundled model, `heedful.load("runs/x")` one of yours; both have `.translate(...)`.
+`heedful.load()` returns the bundled translator, `heedful.load("runs/x")` one of your models: what was trained to
+translate has `.translate(...)`, what was trained to put labels on texts has `.classify(...)`.
 Importing this package imports no torch; the first `load` does.
 """
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heedful.tasks.loading import Models, Quantization
-    from heedful.tasks.translation import Translator
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load"]
 
 
-def load(
-    models: "Models" = None, *, device: str | None = None, quantize: "Quantization | None" = "auto"
-) -> "Translator":
+def load(models: "Models" = None, *, device: str | None = None, quantize: "Quantization | None" = "auto") -> Any:
     """Load a model folder, or the model of a run folder; None stands for the model that ships with the package.
 
-    A list of them becomes an ensemble, whose members decide every token together; they must share a tokenizer.
+    What comes back follows from what the model was trained for: a `Translator` or a `Classifier`. A list of
+    translators becomes an ensemble, whose members decide every token together; they must share a tokenizer.
     `device` is "cpu", "cuda" or "cuda:1"; None takes a GPU when there is one. `quantize` is "int8" (CPU only), "none"
-    or None, or "auto": int8 on a CPU that is fast with it.
+    or None, or "auto": int8 on a CPU that is fast with it; it concerns translators.
     """
+    if isinstance(models, str | Path):
+        from heedful.models.folder_files import task_of
+        from heedful.tasks.folders import find_model_folder
+
+        if task_of(find_model_folder(models)) == "classification":
+            from heedful.tasks.classification import load_classifier
+
+            return load_classifier(models, device=device)
     from heedful.tasks.loading import load_translator
 
     return load_translator(models, device=device, quantize=quantize)
