@@ -1,0 +1,161 @@
+"""A language model from a text file to text: the real commands, a real SIGKILL, and what both must leave behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from heedful.files import sha256_file
+from heedful.tasks.demo_corpus import make_corpus
+from heedful.training.checkpoint import list_checkpoints
+from heedful.training.journal import Journal
+
+from .conftest import environment_of, locked
+
+CONFIG = """
+task = "language_modeling"
+name = "text"
+
+[data]
+train = ["train.txt"]
+validation = ["validation.txt"]
+test = { unseen = "test.txt" }
+
+[model]
+dim = 48
+num_heads = 4
+hidden_dim = 96
+num_layers = 2
+dropout = 0.1
+
+[training]
+max_steps = 40
+batch_tokens = 512
+segment_len = 32
+memory_len = 48
+schedule = { kind = "cosine", peak = 8e-3, warmup_steps = 10 }
+clip_norm = 1.0
+checkpoint = { every_steps = 10, keep_last = 2 }
+average = { count = 1 }
+log_every = 5
+
+[validation]
+every_steps = 20
+num_streams = 2
+sample_len = 20
+"""
+
+
+def write_text(root: Path) -> None:
+    root.mkdir(parents=True, exist_ok=True)
+    corpus = make_corpus(num_train=800, num_validation=20, num_test=20)
+    for name, pairs in (("train", corpus.train), ("validation", corpus.validation), ("test", corpus.test)):
+        (root / f"{name}.txt").write_text("".join(f"{pair[0]}\n" for pair in pairs))
+    (root / "text.toml").write_text(CONFIG)
+
+
+@pytest.fixture(scope="module")
+def text_run(tmp_path_factory, heedful) -> Path:
+    base = tmp_path_factory.getbasetemp()
+    root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "text-run"
+    with locked(root.with_suffix(".lock")):
+        if not (root / "runs" / "text" / "model").exists():
+            write_text(root)
+            result = heedful("train", "text.toml", "--device", "cpu", cwd=root)
+            assert result.returncode == 0, result.stderr.decode()
+            assert "heedful generate PROMPT --model runs/text" in result.stderr.decode()
+    return root
+
+
+def outcome(run: Path) -> dict[str, object]:
+    checkpoints = list_checkpoints(run / "checkpoints")
+    records = Journal(run / "metrics.jsonl").records()
+    return {
+        "files": {path.name: sha256_file(path) for path in checkpoints[40].iterdir() if path.suffix != ".json"},
+        "model": sha256_file(run / "model" / "model.safetensors"),
+        "curve": [{key: value for key, value in record.items() if key != "timing"} for record in records],
+        "samples": Journal(run / "samples.jsonl").records(),
+    }
+
+
+def test_killed_in_the_middle_and_resumed_it_ends_bit_for_bit_the_same(text_run, heedful, tmp_path):
+    write_text(tmp_path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "heedful", "train", "text.toml", "--device", "cpu"],
+        cwd=tmp_path,
+        env=environment_of(),
+        stderr=subprocess.DEVNULL,
+    )
+    checkpoints = tmp_path / "runs" / "text" / "checkpoints"
+    while max(list_checkpoints(checkpoints), default=0) < 10:
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    killed_at = max(list_checkpoints(checkpoints))
+    assert 10 <= killed_at < 40
+    assert (checkpoints / f"step-{killed_at:08d}" / "carried.safetensors").exists()
+    result = heedful("train", "text.toml", "--resume", "--device", "cpu", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr.decode()
+    assert f"Going on after step {killed_at}." in result.stderr.decode()
+    assert outcome(tmp_path / "runs" / "text") == outcome(text_run / "runs" / "text")
+
+
+def test_it_has_learned_and_says_how_much(text_run, heedful):
+    result = heedful("evaluate", "runs/text", "--json", "--device", "cpu", cwd=text_run)
+    assert result.returncode == 0, result.stderr.decode()
+    (found,) = [json.loads(line) for line in result.stdout.splitlines()]
+    num_bytes = (text_run / "test.txt").stat().st_size
+    assert (found["split"], found["bytes"], found["symbols"]) == ("unseen", num_bytes, num_bytes)
+    assert 0.5 < found["bits_per_byte"] < 3.5  # 8 before training, 4.1 by letter frequencies
+    adapted = heedful(
+        "evaluate",
+        "runs/text",
+        "--json",
+        "--dynamic",
+        "sgd,0.05,0.001",
+        "--memory",
+        "64",
+        "--device",
+        "cpu",
+        cwd=text_run,
+    )
+    assert adapted.returncode == 0, adapted.stderr.decode()
+    assert json.loads(adapted.stdout)["bits_per_byte"] < found["bits_per_byte"]
+
+
+def test_it_writes_on_while_one_reads(text_run, heedful):
+    command = ("generate", "the ", "--model", "runs/text", "--max-tokens", "40", "--seed", "3", "--device", "cpu")
+    first = heedful(*command, cwd=text_run)
+    assert first.returncode == 0, first.stderr.decode()
+    assert len(first.stdout) == 40
+    assert first.stderr == b""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "heedful", *command[:5], "100000", *command[6:]],
+        cwd=text_run,
+        env=environment_of(),
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.read(40) == first.stdout  # there while the rest is still being written, and the same
+    process.stdout.close()
+    assert process.wait(timeout=60) == 0  # a reader who has enough is no failure
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("evaluate", "runs/text", "--split", "unsen"), 'Did you mean "unseen"?'),
+        (("translate", "x", "--model", "runs/text"), "language_modeling"),
+    ],
+)
+def test_mistakes_are_answered_with_a_sentence(text_run, heedful, arguments, sentence):
+    result = heedful(*arguments, cwd=text_run)
+    assert result.returncode == 2, result.stderr.decode()
+    assert sentence in result.stderr.decode()
+    assert "Traceback" not in result.stderr.decode()
