@@ -45,6 +45,7 @@ def evaluate(
     text: scoring_options.Text = None,
     memory: scoring_options.Memory = None,
     segment: scoring_options.Segment = None,
+    clamp: scoring_options.Clamp = None,
     dynamic: scoring_options.Dynamic = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
     out: scoring_options.Out = None,
@@ -68,7 +69,7 @@ def evaluate(
         evaluate_labels(model, data=data, config=config, split=split, out=out, as_json=as_json, device=device)
         return
     if model is not None and is_language_model(model):
-        reading = Reading(memory, segment, dynamic)
+        reading = Reading(memory, segment, clamp, dynamic)
         evaluate_text(model, reading, text=text, config=config, split=split, as_json=as_json, device=device)
         return
     from heedful.tasks.evaluate_translation import evaluate_translation

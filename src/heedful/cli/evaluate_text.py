@@ -25,6 +25,7 @@ class Reading(NamedTuple):
 
     memory: int | None
     segment: int | None
+    clamp: int | None
     dynamic: str | None
 
 
@@ -39,14 +40,14 @@ def evaluate_text(
     device: str | None,
 ) -> None:
     """Score a language model on its test texts: perplexity and bits per byte."""
-    memory, segment, dynamic = reading
+    memory, segment, clamp, dynamic = reading
     adaptation = None if dynamic is None else parse_dynamic(dynamic)
     from heedful.tasks.evaluate_text import find_texts, known_text
     from heedful.tasks.language_modeling import load_text_model
 
     texts = find_texts(model, config=config, file=text, split=split)
     known = known_text(model, config) if adaptation is not None and adaptation.kind == "rms" else None
-    loaded = load_text_model(model, device=device)
+    loaded = load_text_model(model, device=device, clamp_len=clamp)
     for name, content in texts.items():
         if adaptation is None:
             found = loaded.score(content, memory_len=memory, segment_len=segment)

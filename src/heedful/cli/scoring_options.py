@@ -65,6 +65,10 @@ Segment = Annotated[
         "--segment", metavar="N", min=1, help="Of a language model: symbols read at once; by default as in training."
     ),
 ]
+Clamp = Annotated[
+    int | None,
+    typer.Option("--clamp", metavar="N", min=1, help="Of a Transformer-XL: distances beyond N are taken for N."),
+]
 Dynamic = Annotated[
     str | None,
     typer.Option(

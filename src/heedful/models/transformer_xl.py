@@ -127,6 +127,10 @@ class TransformerXL(nn.Module):
         logits: Tensor = self.output_projection(hidden)
         return logits
 
+    def clamp(self, clamp_len: int | None) -> None:
+        """Take all distances beyond this one for it: for reading with a longer memory than the model has learned."""
+        self.positions = RelativePositions(self.dim, clamp_len).to(self.embedding.weight.device)
+
     def empty_memory(self, batch: int, memory_len: int, *, dtype: torch.dtype = torch.float32) -> SegmentMemory:
         """Make the memory of `batch` texts that begin now, on the model's device."""
         device = self.embedding.weight.device

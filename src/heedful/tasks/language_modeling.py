@@ -140,12 +140,20 @@ class TextModel:
         return segment_len, self.memory_len if memory_len is None else memory_len
 
 
-def load_text_model(path: str | Path, *, device: str | None = None) -> TextModel:
-    """Load the language model of a model folder, or of a run folder."""
+def load_text_model(path: str | Path, *, device: str | None = None, clamp_len: int | None = None) -> TextModel:
+    """Load the language model of a model folder, or of a run folder.
+
+    `clamp_len` is the longest distance that is told from longer ones; by default that of the model.
+    """
     folder = load_language_model_folder(find_model_folder(path))
     chosen = choose_device(device)
+    model = restore_language_model(folder).to(chosen)
+    if clamp_len is not None:
+        if not isinstance(model, TransformerXL):
+            raise UserError("`clamp_len` must be left out for a plain language model, which knows no distances.")
+        model.clamp(clamp_len)
     return TextModel(
-        model=restore_language_model(folder).to(chosen),
+        model=model,
         symbols=symbols_from_json(folder.symbols_json),
         segment_len=folder.segment_len,
         memory_len=folder.memory_len,

@@ -118,6 +118,14 @@ def test_a_text_that_begins_anew_forgets_while_its_neighbour_remembers():
     torch.testing.assert_close(mixed[1], kept[1], rtol=1e-5, atol=1e-5)
 
 
+def test_a_longer_memory_can_be_read_with_the_distances_that_were_learned():
+    expected = xl(clamp_len=3).reader(2, memory_len=0, segment_len=9).read(tokens(9))
+    model = xl()
+    assert not torch.allclose(model.reader(2, memory_len=0, segment_len=9).read(tokens(9)), expected)
+    model.clamp(3)
+    torch.testing.assert_close(model.reader(2, memory_len=0, segment_len=9).read(tokens(9)), expected)
+
+
 def cut(text: torch.Tensor, sizes: list[int]) -> list[torch.Tensor]:
     return [part for part in text.split(sizes, dim=1) if part.size(1)]
 
