@@ -1,0 +1,174 @@
+"""Labels from end to end, as processes: train, interrupt, go on, classify, evaluate, and every way to get it wrong."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+CONFIG = """
+task = "classification"
+name = "labels"
+
+[data]
+train = [{ path = "train.jsonl" }]
+hold_out = 0.2
+
+[data.test.unseen]
+path = "test.jsonl"
+
+[tokenizer]
+vocab_size = 330
+
+[model]
+dim = 32
+num_layers = 1
+dropout = 0.1
+attention = { kind = "multi_head", num_heads = 2 }
+layer = { kind = "transformer", hidden_dim = 64 }
+long_documents = { kind = "windows", length = 32 }
+ngram_embedding = { up_to = 2, num_buckets = 1000 }
+naive_bayes = { up_to = 2, num_buckets = 5000, dropout = 0.1 }
+
+[training]
+max_steps = 60
+batch_tokens = 1000
+label_smoothing = 0.0
+ema_decay = 0.9
+schedule = { kind = "cosine", peak = 5e-3, warmup_steps = 10 }
+checkpoint = { every_steps = 20, keep_last = 2 }
+average = { count = 1 }
+log_every = 10
+
+[validation]
+every_steps = 30
+"""
+WORDS = {"pos": ["lovely", "great", "superb"], "neg": ["awful", "boring", "poor"]}
+FILLERS = ["the", "a", "film", "was", "plot", "actor", "scene", "and", "it", "really"]
+
+
+def write_reviews(path: Path, count: int, seed: int) -> None:
+    generator = random.Random(seed)
+    with path.open("w") as file:
+        for _ in range(count):
+            label = generator.choice(["neg", "pos"])
+            words = [generator.choice(FILLERS) for _ in range(generator.randrange(3, 40))]
+            words.insert(generator.randrange(len(words)), generator.choice(WORDS[label]))
+            file.write(json.dumps({"text": " ".join(words), "label": label}) + "\n")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with documents, a config, and the trained run `runs/labels`."""
+    folder = tmp_path_factory.mktemp("labels")
+    write_reviews(folder / "train.jsonl", 400, seed=1)
+    write_reviews(folder / "test.jsonl", 100, seed=2)
+    (folder / "labels.toml").write_text(CONFIG)
+    result = subprocess.run(
+        [sys.executable, "-m", "heedful", "train", "labels.toml"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    (folder / "stderr.txt").write_text(result.stderr)
+    return folder
+
+
+def test_training_says_what_it_learns_from_and_what_is_long(folder: Path) -> None:
+    said = (folder / "stderr.txt").read_text()
+    assert "Learning from 3" in said
+    assert "documents: neg 1" in said
+    assert "longer than 32 tokens: read in windows, whole." in said
+    assert "buckets tell something about the label." in said
+    assert "Classify with it: heedful classify --model runs/labels" in said
+    samples = (folder / "runs" / "labels" / "metrics.jsonl").read_text()
+    assert '"accuracy_naive_bayes"' in samples
+
+
+def test_one_line_in_is_one_line_out(heedful, folder: Path) -> None:
+    lines = b"a lovely film\n\nthe plot was awful\nit was great\r\n"
+    result = heedful("classify", "--model", "runs/labels", stdin=lines, cwd=folder)
+    assert result.returncode == 0, result.stderr.decode()
+    rows = [line.split("\t") for line in result.stdout.decode().split("\n")[:-1]]
+    assert [row[0] for row in rows] == ["pos", "", "neg", "pos"]
+    assert all(0.5 <= float(row[1]) <= 1 for row in rows if row[0])
+
+
+def test_json_has_all_probabilities_and_the_word_that_moved_the_decision(heedful, folder: Path) -> None:
+    text = "the film was really boring and a plot"
+    result = heedful("classify", text, "--model", "runs/labels", "--json", cwd=folder)
+    assert result.returncode == 0, result.stderr.decode()
+    found = json.loads(result.stdout)
+    assert found["label"] == "neg"
+    assert sum(found["probabilities"].values()) == pytest.approx(1)
+    assert [text[it["start"] : it["end"]] for it in found["words"]] == text.split()
+    assert max(found["words"], key=lambda it: it["influence"])["word"] == "boring"
+
+
+def test_evaluate_prints_scores_with_intervals_and_the_confusion_matrix(heedful, folder: Path) -> None:
+    result = heedful("evaluate", "runs/labels", cwd=folder)
+    assert result.returncode == 0, result.stderr.decode()
+    text = result.stdout.decode()
+    assert "unseen: 100 documents" in text
+    for word in ("accuracy", "macro-F1", "calibration error", "true \\ decided", "precision"):
+        assert word in text
+    found = json.loads(heedful("evaluate", "runs/labels", "--split", "unseen", "--json", cwd=folder).stdout)
+    assert found["scores"][0]["name"] == "accuracy"
+    assert found["scores"][0]["value"] >= 0.98
+    assert sum(map(sum, found["confusion"])) == 100
+
+
+def test_evaluate_takes_texts_and_labels_line_by_line(heedful, folder: Path) -> None:
+    (folder / "texts.txt").write_text("a great film\na poor film\n")
+    (folder / "wanted.txt").write_text("pos\npos\n")
+    result = heedful(
+        "evaluate", "runs/labels", "--data", "texts.txt", "wanted.txt", "--out", "decided.txt", "--json", cwd=folder
+    )
+    assert result.returncode == 0, result.stderr.decode()
+    assert json.loads(result.stdout)["confusion"] == [[0, 0], [1, 1]]
+    assert (folder / "decided.txt").read_text() == "pos\nneg\n"
+    (folder / "wanted.txt").write_text("pos\nposs\n")
+    wrong = heedful("evaluate", "runs/labels", "--data", "texts.txt", "wanted.txt", cwd=folder)
+    assert wrong.returncode == 2
+    assert 'wanted.txt:2: the label must be one of those learned, "neg", "pos", but is "poss".' in wrong.stderr.decode()
+
+
+def test_killed_and_resumed_ends_in_the_same_weights(heedful, folder: Path) -> None:
+    command = [sys.executable, "-m", "heedful", "train", "labels.toml", "name=parts"]
+    checkpoints = folder / "runs" / "parts" / "checkpoints"
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, env={**os.environ}) as process:
+        while not list(checkpoints.glob("step-*")) and process.poll() is None:
+            time.sleep(0.005)
+        process.kill()
+    resumed = heedful("train", "labels.toml", "name=parts", "--resume", cwd=folder)
+    assert resumed.returncode == 0, resumed.stderr.decode()
+    weights = [(folder / "runs" / name / "model" / "model.safetensors").read_bytes() for name in ("labels", "parts")]
+    assert weights[0] == weights[1]
+
+
+def test_a_run_goes_on_only_with_its_own_settings(heedful, folder: Path) -> None:
+    result = heedful("train", "labels.toml", "--resume", "model.dim=64", cwd=folder)
+    assert result.returncode == 2
+    assert "`model.dim` was 32 and is 64" in result.stderr.decode()
+
+
+def test_mistakes_end_with_a_sentence_and_exit_code_2(heedful, folder: Path) -> None:
+    cases = {
+        ("classify", "text", "--model", "nowhere"): "The model folder nowhere must exist, but does not.",
+        ("translate", "text", "--model", "runs/labels"): "must hold a model for translation here",
+        ("evaluate", "runs/labels", "--split", "unsen"): 'but is "unsen". Did you mean "unseen"?',
+        ("train", "labels.toml", "name=x", "data.train.0.path=gone.jsonl"): "gone.jsonl must exist, but does not.",
+        ("train", "labels.toml", "name=x", "data.train.0.label_key=lable"): 'must have the key "lable"',
+    }
+    for arguments, sentence in cases.items():
+        result = heedful(*arguments, cwd=folder)
+        assert result.returncode == 2, arguments
+        assert sentence in result.stderr.decode()
+        assert "Traceback" not in result.stderr.decode()
+    assert not (folder / "runs" / "x").exists()
