@@ -67,15 +67,43 @@ def attend_relative_fused(
 
     query [batch, heads, query_len, head_dim], all else as there; `dropout` is the rate at which weights are dropped.
     Terms (a) and (c) are one product, (q + u) · k, inside the kernel; (b) and (d) are another, (q + v) · r, which is
-    taken once per query and distance, shifted into place and added to the scores. Returns the shape of query.
+    taken once per query and distance, shifted into place and added to the scores. In half precision on a GPU the shift
+    is part of a kernel of our own (relative_kernel.py). Returns the shape of query.
     """
-    distance = distances(query.size(-2), key.size(-2), device=query.device)
     content_query = query + content_bias.to(query.dtype).unsqueeze(1)
     position_query = query + position_bias.to(query.dtype).unsqueeze(1)
     scaled = distance_key / math.sqrt(query.size(-1))
+    if _has_kernel(query, key, distance_key, dropout):
+        return _attend_in_kernel(content_query, position_query, key, value, scaled, is_real)
+    distance = distances(query.size(-2), key.size(-2), device=query.device)
     position_scores = shift(position_query @ scaled.transpose(-2, -1))  # [batch, heads, query_len, key_len]
     bias = position_scores.masked_fill(_hidden(distance, is_real), -math.inf)
     return functional.scaled_dot_product_attention(content_query, key, value, attn_mask=bias, dropout_p=dropout)
+
+
+def _has_kernel(query: Tensor, key: Tensor, distance_key: Tensor, dropout: float) -> bool:
+    """Say whether the kernel can be used: training, or reading whole segments, in half precision."""
+    return (
+        query.is_cuda
+        and query.dtype == key.dtype == distance_key.dtype == torch.bfloat16
+        and dropout == 0.0
+        and query.size(2) >= 16
+        and query.size(3) in (16, 32, 64, 128)
+    )
+
+
+def _attend_in_kernel(
+    content_query: Tensor, position_query: Tensor, key: Tensor, value: Tensor, scaled: Tensor, is_real: Tensor | None
+) -> Tensor:
+    """Take the scores of all distances as one product for each head, over all rows at once, and leave them there."""
+    from heedful.nn.relative_kernel import attend_with_scores
+
+    batch, heads, query_len, head_dim = position_query.shape
+    rows = position_query.transpose(0, 1).reshape(heads, batch * query_len, head_dim)
+    scores = torch.bmm(rows, scaled.transpose(1, 2)).view(heads, batch, query_len, key.size(2))
+    if is_real is None:
+        is_real = torch.ones(batch, key.size(2), dtype=torch.bool, device=key.device)
+    return attend_with_scores(content_query, key, value, scores, is_real)
 
 
 def shift(scores: Tensor) -> Tensor:
