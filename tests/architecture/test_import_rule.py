@@ -27,6 +27,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"models", "nn"},
     "interop": {"text", "data", "nn", "models", "decoding", "evaluation", "training"},
     "tasks": {"text", "data", "nn", "native", "models", "decoding", "evaluation", "training"},
+    "insight": {"text", "nn", "models", "decoding", "evaluation", "training", "tasks"},
+    "serving": {"text", "decoding", "tasks", "insight"},
 }
 ABOVE_ALL = {"cli", "__init__", "__main__"}
 GROUND_MAY_IMPORT = {"errors": set[str](), "files": {"errors"}, "config": {"errors"}}

@@ -17,10 +17,12 @@ from heedful.cli.data import data
 from heedful.cli.demo import demo
 from heedful.cli.distill import distill
 from heedful.cli.evaluate import evaluate
+from heedful.cli.explain import explain
 from heedful.cli.export import export
 from heedful.cli.generate import generate
 from heedful.cli.import_ import import_
 from heedful.cli.info import info
+from heedful.cli.serve import serve
 from heedful.cli.train import train
 from heedful.cli.translate import translate
 from heedful.cli.tune import tune
@@ -47,6 +49,8 @@ app = typer.Typer(
 app.command("translate")(translate)
 app.command("classify")(classify)
 app.command("generate")(generate)
+app.command("explain")(explain)
+app.command("serve")(serve)
 app.command("train")(train)
 app.command("distill")(distill)
 app.command("evaluate")(evaluate)

@@ -1,0 +1,51 @@
+"""`heedful serve`: models over HTTP, on this machine unless told otherwise."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heedful.cli import options
+from heedful.cli.console import note
+from heedful.errors import UserError
+
+
+def serve(
+    model: Annotated[
+        list[Path] | None,
+        typer.Option("--model", "-m", metavar="DIR", help="A model folder, or a run folder; several are served by id."),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="0 takes any that is free.")] = 8000,
+    api_key: Annotated[
+        str | None,
+        typer.Option("--api-key", metavar="KEY", envvar="HEEDFUL_API_KEY", help="Every request must give it."),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", metavar="NAME", help="A name this server goes by, beside localhost."),
+    ] = None,
+    device: options.Device = None,
+    quantize: options.Quantize = "auto",
+) -> None:
+    """Serve models over HTTP.
+
+    The API is LibreTranslate's, so that its clients work, and more: /docs
+    describes it. Requests that come together are translated together. SIGTERM
+    and Ctrl-C let it finish what it has begun; a second one ends it at once.
+    """
+    try:
+        from heedful.serving.guard import Access
+        from heedful.serving.process import Settings
+        from heedful.serving.process import serve as run
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.startswith("heedful"):
+            raise
+        raise UserError(
+            f"The server needs the package {missing.name}. Install it: pip install 'heedful[serve]'."
+        ) from None
+    access = Access(hosts=frozenset(name.lower() for name in allow_host or ()), api_key=api_key or None)
+    settings = Settings(model or (), host, port, access, device, quantize)
+    run(settings, say=note)

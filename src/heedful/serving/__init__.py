@@ -1,0 +1,1 @@
+"""The server behind `heedful serve`: models over HTTP, many requests in one batch, nothing without a bound."""

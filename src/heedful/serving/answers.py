@@ -1,0 +1,136 @@
+"""What requests and answers look like, as LibreTranslate's clients know them, and the one shape of a refusal.
+
+Pydantic models: they check what comes in, and they are what /docs shows. Knows nothing of how anything is done.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, Field
+
+from heedful.serving.limits import Limits
+
+
+def _encodable(text: str) -> str:
+    """Refuse half a character, which JSON can spell but nobody can write."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("must be Unicode text, but has a lone surrogate") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_encodable)]
+Code = Annotated[Text, Field(max_length=16)]
+ModelId = Annotated[Text, Field(max_length=64)]
+
+
+class WithKey(BaseModel):
+    """What every request may carry."""
+
+    api_key: Annotated[Text, Field(max_length=256)] | None = Field(
+        None, description="The key, where the server asks for one; headers are the better place for it."
+    )
+
+
+class TranslateRequest(WithKey):
+    """What `POST /translate` takes."""
+
+    q: Text | Annotated[list[Text], Field(max_length=Limits.max_texts)] = Field(
+        description="A text, or a list of texts. Line ends are kept."
+    )
+    source: Code = Field("auto", description="Language of the text; `auto` detects it.")
+    target: Code = Field(description="Language wanted.")
+    format: Literal["text"] = Field("text", description="Only plain text is translated.")
+    alternatives: int = Field(
+        0, ge=0, le=Limits.max_alternatives, description="Other translations wanted beside the best."
+    )
+    model: ModelId | None = Field(None, description="Id of a model from `GET /api/models`; else the first that fits.")
+    beam: int | None = Field(
+        None, ge=1, le=Limits.max_beam, description="Hypotheses kept per sentence; 1 is greedy; else as the model says."
+    )
+    details: bool = Field(False, description="Also scores, tokens and warnings.")
+
+
+class StreamRequest(WithKey):
+    """What `POST /api/translate/stream` takes."""
+
+    q: Text = Field(description="A text; it is translated sentence by sentence.")
+    source: Code = "auto"
+    target: Code
+    model: ModelId | None = None
+    beam: int | None = Field(
+        None, ge=1, le=Limits.max_beam, description="With 1, every token is told as it is written."
+    )
+
+
+class DetectRequest(WithKey):
+    """What `POST /detect` takes."""
+
+    q: Text | Annotated[list[Text], Field(max_length=Limits.max_texts)] = Field(description="A text, or a list.")
+
+
+class TraceRequest(WithKey):
+    """What `POST /api/trace` takes."""
+
+    q: Text = Field(description="One sentence.")
+    source: Code = "auto"
+    target: Code | None = None
+    model: ModelId | None = None
+    beam: int | None = Field(None, ge=1, le=Limits.max_beam)
+    hypothesis: Text | None = Field(None, description="Trace this translation, instead of the one the search finds.")
+
+
+class Failure(BaseModel):
+    """Every answer that is not the one asked for."""
+
+    error: str
+
+
+class DetectedLanguage(BaseModel):
+    """A language, and how sure the detection is, from 0 to 100."""
+
+    language: str
+    confidence: float
+
+
+class Details(BaseModel):
+    """What is known about the translation of one unit of a text: a line, or a part of a long one."""
+
+    source: str
+    text: str
+    score: float | None
+    tokens: list[str]
+    tokenLogProbs: list[float | None]  # noqa: N815 - as LibreTranslate's clients spell names
+    finishReason: str  # noqa: N815
+    warnings: list[dict[str, str]]
+
+
+class TranslateAnswer(BaseModel):
+    """What `POST /translate` gives: for a list of texts, each field is a list."""
+
+    translatedText: str | list[str]  # noqa: N815
+    alternatives: list[str] | list[list[str]] | None = None
+    detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None  # noqa: N815
+    details: list[Details] | list[list[Details]] | None = None
+
+
+class Language(BaseModel):
+    """A language that can be translated from, and what into."""
+
+    code: str
+    name: str
+    targets: list[str]
+
+
+class ServedModel(BaseModel):
+    """A model of this server."""
+
+    id: str
+    directions: list[tuple[str, str]]
+    beam: int
+
+
+class State(BaseModel):
+    """How the server is."""
+
+    status: str

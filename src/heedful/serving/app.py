@@ -1,0 +1,268 @@
+"""The routes: what each takes, which model does it, and what it answers.
+
+LibreTranslate's `/translate`, `/languages` and `/detect`, so that its clients work; ours under `/api/`; and what
+operators ask for. Checks that hold for every request are in guard.py, the work is in engine.py.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from heedful import __version__
+from heedful.errors import HeedfulError
+from heedful.serving.answers import (
+    DetectedLanguage,
+    DetectRequest,
+    Failure,
+    Language,
+    ServedModel,
+    State,
+    StreamRequest,
+    TraceRequest,
+    TranslateAnswer,
+    TranslateRequest,
+)
+from heedful.serving.bodies import FORM, JSON, BadRequestError, check_characters, parse_body
+from heedful.serving.engine import Asked, Engines, Written
+from heedful.serving.guard import Access, App, Guard
+from heedful.serving.limits import Limits
+from heedful.serving.measures import CONTENT_TYPE, Measures
+from heedful.serving.refusals import describe, refuse
+from heedful.serving.rendering import answer_of, languages_of, percent, server_sent, stream_event
+from heedful.serving.texts import TranslatedText
+from heedful.text.language_detection import detect
+
+_FAILURES: dict[int | str, dict[str, Any]] = {
+    status: {"model": Failure, "description": meaning}
+    for status, meaning in {
+        400: "Something in the request must be mended; the sentence says what.",
+        401: "The API key is missing or wrong.",
+        403: "Asked under another name, or by a page of another origin.",
+        413: "Too much in one request.",
+        415: "A body that is neither JSON nor a form, or that is compressed.",
+        429: "Too many requests are waiting; `Retry-After` says when to come again.",
+        503: "The answer would come too late, or the server is ending; `Retry-After` says when to come again.",
+    }.items()
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """What the routes share."""
+
+    engines: Engines
+    limits: Limits
+    measures: Measures
+
+
+def make_app(server: Server, access: Access) -> App:
+    """Return the application with its checks."""
+    app = FastAPI(
+        title="Heedful",
+        version=__version__,
+        description="Translation by your own models. The first three routes speak LibreTranslate's language.",
+        docs_url=None,
+        redoc_url=None,
+        responses=_FAILURES,
+    )
+    _add_libretranslate(app, server)
+    _add_own(app, server)
+    _add_operations(app, server)
+    _add_documentation(app)
+    app.add_exception_handler(HTTPException, _tell_http)
+    for kind in (HeedfulError, Exception):
+        app.add_exception_handler(kind, _tell)
+    return Guard(app, access, server.limits, server.measures)
+
+
+def _add_libretranslate(app: FastAPI, server: Server) -> None:
+    @app.post("/translate", response_model=TranslateAnswer, openapi_extra=_takes(TranslateRequest), tags=["translate"])
+    async def translate(request: Request) -> Response:
+        """Translate a text or a list of texts."""
+        asked = parse_body(TranslateRequest, *await _body(request))
+        texts = [asked.q] if isinstance(asked.q, str) else asked.q
+        check_characters(texts)
+        source = None if asked.source == "auto" else asked.source
+        engine = server.engines.find(asked.model, source, asked.target)
+        wanted = Asked(source, asked.target, asked.beam, asked.alternatives + 1)
+        done = await engine.translate(engine.plan(texts, wanted), wanted)
+        return JSONResponse(answer_of(asked, done))
+
+    @app.get("/languages", response_model=list[Language], tags=["translate"])
+    async def languages() -> Response:
+        """List the languages, and what each can be translated into."""
+        pairs = [pair for engine in server.engines for pair in engine.translator.directions.pairs]
+        return JSONResponse(languages_of(pairs))
+
+    @app.post("/detect", response_model=list[DetectedLanguage], openapi_extra=_takes(DetectRequest), tags=["translate"])
+    async def detect_language(request: Request) -> Response:
+        """Say which languages a text, or the texts of a list together, are probably in, the most probable first."""
+        asked = parse_body(DetectRequest, *await _body(request))
+        texts = [asked.q] if isinstance(asked.q, str) else asked.q
+        check_characters(texts)
+        return JSONResponse(
+            [
+                {"language": found.language, "confidence": percent(found.confidence)}
+                for found in detect("\n".join(texts))
+            ]
+        )
+
+
+def _add_own(app: FastAPI, server: Server) -> None:
+    @app.get("/api/models", response_model=list[ServedModel], tags=["heedful"])
+    async def models() -> Response:
+        """List the models of this server; the first is the default."""
+        return JSONResponse(
+            [
+                {
+                    "id": engine.id,
+                    "directions": [list(pair) for pair in engine.translator.directions.pairs],
+                    "beam": engine.translator.decoding.beam_size,
+                }
+                for engine in server.engines
+            ]
+        )
+
+    @app.post(
+        "/api/translate/stream", openapi_extra=_takes(StreamRequest), response_class=EventStream, tags=["heedful"]
+    )
+    async def stream(request: Request) -> Response:
+        """Translate sentence by sentence, as server-sent events.
+
+        `sentence` has a finished sentence; with `beam` 1 each is preceded by its `token` events, which have the
+        text so far. The last event is `done`, with the whole text, or `error`.
+        """
+        asked = parse_body(StreamRequest, *await _body(request))
+        check_characters([asked.q])
+        source = None if asked.source == "auto" else asked.source
+        engine = server.engines.find(asked.model, source, asked.target)
+        events = engine.stream(asked.q, Asked(source, asked.target, asked.beam))
+        first = await anext(events, None)  # a refusal comes before the first event, with its own status
+        return EventStream(_told(first, events))
+
+    @app.post("/api/trace", openapi_extra=_takes(TraceRequest), tags=["heedful"])
+    async def trace(request: Request) -> Response:
+        """Translate one sentence and show how: tokens, attention, the beam."""
+        asked = parse_body(TraceRequest, *await _body(request))
+        if len(asked.q) + len(asked.hypothesis or "") > Limits.max_trace_characters:
+            raise BadRequestError(f"A trace must have at most {Limits.max_trace_characters:,} characters.", 413)
+        from heedful.insight.payload import to_payload
+        from heedful.insight.trace import trace_translation
+
+        source = None if asked.source == "auto" else asked.source
+        engine = server.engines.find(asked.model, source, asked.target)
+        (plan,) = engine.plan([asked.q.replace("\n", " ")], Asked(source, asked.target))
+        payload = await engine.exclusively(
+            lambda translator: to_payload(
+                trace_translation(
+                    translator,
+                    asked.q,
+                    to=plan.route.target,
+                    from_=plan.route.source,
+                    beam_size=asked.beam,
+                    hypothesis=asked.hypothesis,
+                )
+            ),
+            sum(unit.num_tokens for unit in plan.units),
+        )
+        return JSONResponse(payload)
+
+
+def _add_operations(app: FastAPI, server: Server) -> None:
+    @app.get("/health", response_model=State, tags=["operations"])
+    async def health() -> Response:
+        """Say that the process lives; needs no key."""
+        return JSONResponse({"status": "ok"})
+
+    @app.get("/ready", response_model=State, tags=["operations"])
+    async def ready() -> Response:
+        """Say whether a request would be admitted now: 503 when the queue is full or the server is ending."""
+        if server.engines.is_ready:
+            return JSONResponse({"status": "ready"})
+        refusal = refuse(503, "The server admits nothing at the moment.", {"retry-after": "1"})
+        return Response(refusal.body, refusal.status, refusal.headers)
+
+    @app.get("/metrics", response_class=Metrics, tags=["operations"])
+    async def metrics() -> Response:
+        """Give the counters, for Prometheus."""
+        return Metrics(server.measures.page(server.engines))
+
+
+def _add_documentation(app: FastAPI) -> None:
+    folder = resources.files("heedful") / "serving" / "documentation"
+    kinds = {
+        "docs": ("page.html", "text/html"),
+        "docs.js": ("page.js", "text/javascript"),
+        "docs.css": ("page.css", "text/css"),
+    }
+
+    def add(path: str, name: str, kind: str) -> None:
+        content = (folder / name).read_bytes()
+
+        @app.get(f"/{path}", include_in_schema=False, name=path)
+        async def page() -> Response:
+            return Response(content, media_type=f"{kind}; charset=utf-8")
+
+    for path, (name, kind) in kinds.items():
+        add(path, name, kind)
+
+
+class EventStream(StreamingResponse):
+    """Server-sent events."""
+
+    media_type = "text/event-stream"
+
+
+class Metrics(Response):
+    """Prometheus' text format."""
+
+    media_type = CONTENT_TYPE
+
+
+async def _told(
+    first: Written | TranslatedText | None, rest: AsyncIterator[Written | TranslatedText]
+) -> AsyncIterator[bytes]:
+    """Write the events; a failure in the middle is the last one."""
+    texts: list[str] = []
+    try:
+        event = first
+        while event is not None:
+            yield stream_event(event, len(texts))
+            if isinstance(event, TranslatedText):
+                texts.append(event.text)
+            event = await anext(rest, None)
+        yield server_sent("done", {"translatedText": " ".join(texts)})
+    except Exception as failure:
+        yield server_sent("error", json.loads(describe(failure).body))
+
+
+async def _body(request: Request) -> tuple[bytes, str]:
+    return await request.body(), request.headers.get("content-type", "")
+
+
+def _takes(schema: type[BaseModel]) -> dict[str, Any]:
+    """Describe a body for /docs: routes read it themselves, to be as strict as they must."""
+    content = {kind: {"schema": schema.model_json_schema()} for kind in (JSON, FORM)}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+async def _tell(_: Request, failure: Exception) -> Response:
+    refusal = describe(failure)
+    return Response(refusal.body, refusal.status, refusal.headers)
+
+
+async def _tell_http(_: Request, failure: Exception) -> Response:
+    """Say what FastAPI found: no such route, or not with this method."""
+    assert isinstance(failure, HTTPException)
+    sentences = {404: "There is nothing at this address.", 405: "This address does not take that method."}
+    refusal = refuse(
+        failure.status_code, sentences.get(failure.status_code, str(failure.detail)), dict(failure.headers or {})
+    )
+    return Response(refusal.body, refusal.status, refusal.headers)

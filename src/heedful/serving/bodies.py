@@ -1,0 +1,98 @@
+"""From the bytes of a request to what it asks for: JSON or a form, strictly, and a sentence for everything else.
+
+Nothing here can be made to take long or to fail with anything but `BadRequestError`: bodies are bounded before they
+come here, JSON that is too deep, or has NaN, or numbers of thousands of digits is refused; types are not guessed.
+"""
+
+import json
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ValidationError
+
+from heedful.errors import UserError
+from heedful.serving.limits import Limits
+
+Body = TypeVar("Body", bound=BaseModel)
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+
+
+class BadRequestError(UserError):
+    """A request that cannot be understood; `status` says in which way."""
+
+    def __init__(self, sentence: str, status: int = 400) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+def fields_of(body: bytes, content_type: str) -> dict[str, Any]:
+    """Read the fields of a body; a form's are strings, or lists of them where a field comes several times."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == FORM:
+        return _form(body)
+    if kind in ("", JSON):
+        return _object(body)
+    raise BadRequestError(f"The body must be {JSON} or {FORM}.", 415)
+
+
+def parse_body(schema: type[Body], body: bytes, content_type: str) -> Body:
+    """Read a body as `schema`; in a form, numbers are written as text."""
+    fields = fields_of(body, content_type)
+    try:
+        return schema.model_validate(fields, strict=not content_type.strip().lower().startswith(FORM))
+    except ValidationError as error:
+        raise BadRequestError(_sentence(error)) from None
+
+
+def check_characters(texts: list[str]) -> None:
+    """Refuse more text than one request may have."""
+    num_characters = sum(map(len, texts))
+    if num_characters > Limits.max_characters:
+        raise BadRequestError(
+            f"`q` must have at most {Limits.max_characters:,} characters, but has {num_characters:,}.", 413
+        )
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        content = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):  # not JSON, not UTF-8, NaN, endless digits; too deep
+        raise BadRequestError("The body must be JSON, but is not.") from None
+    if not isinstance(content, dict):
+        raise BadRequestError("The body must be a JSON object.")
+    return content
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _form(body: bytes) -> dict[str, Any]:
+    try:
+        pairs = parse_qsl(
+            body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=2 * Limits.max_texts
+        )
+    except ValueError:
+        raise BadRequestError("The body must be a form in UTF-8, but is not.") from None
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        before = fields.get(name)
+        fields[name] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
+    return fields
+
+
+def _sentence(error: ValidationError) -> str:
+    """Say the first problem in the grammar of our errors, without repeating what was sent."""
+    problem = error.errors(include_url=False, include_input=False)[0]
+    place = problem["loc"]
+    name = f"`{place[0]}`" if place else "The body"
+    if problem["type"] == "missing":
+        return f"{name} must be given."
+    if place and place[0] == "q" and problem["type"] in ("string_type", "list_type"):
+        return "`q` must be a text or a list of texts."
+    message = problem["msg"].removeprefix("Value error, ")
+    message = message.replace("Input should", "must", 1).replace("String should", "must", 1)
+    message = message.replace("List should", "must", 1).replace("greater than or equal to", "at least")
+    return f"{name} {message.replace('less than or equal to', 'at most')}."

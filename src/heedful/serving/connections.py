@@ -1,0 +1,91 @@
+"""Connections that cannot be held for nothing: uvicorn's protocol with a clock on everything a client does.
+
+A request must have arrived whole within `receive_seconds` of its first byte or of the connection, so that sending
+it a byte at a time (slow-loris) holds nothing; who was answered before the body had come is heard out briefly
+and closed; who does not read the answer is cut off; and the number of connections has a bound.
+"""
+
+import asyncio
+from typing import Any
+
+import h11
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from heedful.serving.limits import Limits
+from heedful.serving.refusals import refuse
+
+
+def protocol_with(limits: Limits) -> type[H11Protocol]:
+    """Return uvicorn's protocol class, with these bounds."""
+
+    class BoundedProtocol(H11Protocol):
+        """One connection."""
+
+        def __init__(self, config: Config, *args: Any, **kwargs: Any) -> None:
+            super().__init__(config, *args, **kwargs)
+            self._arrival: asyncio.TimerHandle | None = None
+            self._is_lingering = False
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            if len(self.connections) > limits.max_connections:
+                transport.write(_TOO_MANY)
+                transport.close()
+                return
+            self._expect_request()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_clock()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            if self._is_lingering or self.transport.is_closing():
+                return
+            if self._arrival is None and not self._is_answering():
+                self._expect_request()
+            super().data_received(data)
+            if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+                self._stop_clock()  # the request is here; how long the answer takes is the deadline's affair
+
+        def on_response_complete(self) -> None:
+            self._stop_clock()
+            if self.conn.their_state is h11.SEND_BODY and not self.transport.is_closing():
+                # Closed at once, the connection would be reset and the refusal might never be read.
+                self._is_lingering = True
+                self.server_state.total_requests += 1
+                self.transport.write_eof()
+                self.loop.call_later(limits.linger_seconds, self._close)
+                return
+            super().on_response_complete()
+
+        def timeout_keep_alive_handler(self) -> None:
+            super().timeout_keep_alive_handler()
+            self.loop.call_later(limits.linger_seconds, self.transport.abort)
+
+        def _expect_request(self) -> None:
+            self._arrival = self.loop.call_later(limits.receive_seconds, self._close)
+
+        def _stop_clock(self) -> None:
+            if self._arrival is not None:
+                self._arrival.cancel()
+                self._arrival = None
+
+        def _is_answering(self) -> bool:
+            return self.cycle is not None and not self.cycle.response_complete
+
+        def _close(self) -> None:
+            if not self.transport.is_closing():
+                self.transport.close()
+            self.loop.call_later(limits.linger_seconds, self.transport.abort)
+
+    return BoundedProtocol
+
+
+def _raw(status_line: bytes, sentence: str) -> bytes:
+    refusal = refuse(503, sentence, {"retry-after": "1", "connection": "close"})
+    headers = "".join(f"{name}: {value}\r\n" for name, value in refusal.headers.items())
+    return b"HTTP/1.1 " + status_line + b"\r\n" + headers.encode() + b"\r\n" + refusal.body
+
+
+_TOO_MANY = _raw(b"503 Service Unavailable", "Too many connections are open. Try again in 1 s.")

@@ -1,0 +1,46 @@
+"""Every bound of the server in one place, with the reason for its size. Knows numbers only."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request may ask for, how much may wait, and how long anything may take."""
+
+    max_body_bytes: int = 1 << 20
+    """Four bytes for each of `max_characters`, escaped as JSON escapes them, and room to spare."""
+
+    max_texts: int = 128
+    max_characters: int = 20_000
+    """Of one request: some ten pages, which are seconds of work."""
+
+    max_trace_characters: int = 1_000
+    max_beam: int = 16
+    max_alternatives: int = 10
+
+    max_queued_items: int = 512
+    max_queued_tokens: int = 16_384
+    """Of one model: about what two slow cores translate within a third of the deadline."""
+
+    max_batch_items: int = 32
+    max_batch_tokens: int = 2_048
+    """A batch is what one waits for behind others: large enough to be fast, small enough to be over soon."""
+
+    patience_seconds: float = 0.003
+    """How long a batch waits for company: less than anybody notices, enough for clients that come together."""
+
+    deadline_seconds: float = 30.0
+    """After it nobody waits for the answer any more."""
+
+    drain_seconds: float = 30.0
+    """How long a server that was told to end finishes what it has admitted."""
+
+    receive_seconds: float = 8.0
+    """A request must have arrived whole by then, or its connection is closed."""
+
+    keep_alive_seconds: int = 5
+    linger_seconds: float = 1.0
+    """How long a refused sender may go on sending, so that it reads the refusal before the connection closes."""
+
+    max_connections: int = 800
+    """Below the 1,024 open files that a process has by default."""

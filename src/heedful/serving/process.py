@@ -1,0 +1,124 @@
+"""The server as a process: load the models, take the port, answer until told to end, finish what was admitted.
+
+A first signal lets the server drain: it still answers, but admits nothing more, and ends when the last admitted request
+is answered. A second signal ends it at once. Knows uvicorn; routes and models are made elsewhere.
+"""
+
+import errno
+import ipaddress
+import logging
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from heedful.errors import HeedfulError, UserError
+from heedful.serving.app import Server, make_app
+from heedful.serving.connections import protocol_with
+from heedful.serving.engine import BUNDLED_ID, Engines, ids_of
+from heedful.serving.guard import Access
+from heedful.serving.limits import Limits
+from heedful.serving.measures import Measures
+from heedful.tasks.loading import load_translator
+
+_WARM_UP = "Where is the station?"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says."""
+
+    models: Sequence[Path] = ()
+    """Model folders; none means the bundled model."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    access: Access = field(default_factory=Access)
+    device: str | None = None
+    quantize: str = "auto"
+    limits: Limits = field(default_factory=Limits)
+
+
+def serve(settings: Settings, say: Callable[[str], None]) -> None:
+    """Serve until a signal ends it."""
+    listener = _listen(settings.host, settings.port)  # before the models, so that a taken port is known at once
+    measures = Measures()
+    engines = _load(settings, measures, say)
+    host, port = listener.getsockname()[:2]
+    name = f"[{host}]" if ":" in host else host
+    if not ipaddress.ip_address(host).is_loopback and settings.access.api_key is None:
+        say(f"warning: everybody who reaches {name}:{port} can use this server. Ask for a key with --api-key.")
+    app = make_app(Server(engines, settings.limits, measures), settings.access)
+    config = uvicorn.Config(
+        app,
+        http=protocol_with(settings.limits),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=settings.limits.keep_alive_seconds,
+        timeout_graceful_shutdown=5,
+        backlog=1024,
+    )
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    server = _DrainingServer(config, engines, settings.limits)
+    say(f"Serving {', '.join(engines.ids)} at http://{name}:{port} (API: /docs). Ctrl-C ends it.")
+    server.run(sockets=[listener])
+
+
+class _DrainingServer(uvicorn.Server):
+    """Uvicorn's server, which goes on listening while it drains: who comes then is told to come again."""
+
+    def __init__(self, config: uvicorn.Config, engines: Engines, limits: Limits) -> None:
+        super().__init__(config)
+        self._engines = engines
+        self._limits = limits
+        self._drain_until: float | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - as signals call it
+        """Begin to drain, or, told a second time, end at once."""
+        if self._drain_until is None:
+            self._drain_until = time.monotonic() + self._limits.drain_seconds
+            self._engines.drain()
+            self._captured_signals.append(sig)
+        else:
+            self._drain_until = 0.0
+            self.force_exit = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Say whether the server may end now."""
+        if self._drain_until is not None:
+            self.should_exit = self._engines.is_idle or time.monotonic() >= self._drain_until
+        return await super().on_tick(counter)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except socket.gaierror:
+        raise UserError(f"`--host` must be an address of this machine, but is {host}.") from None
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise UserError(f"Port {port} of {host} is taken. Choose another with --port; 0 takes any.") from None
+        raise HeedfulError(f"The server cannot listen at {host}:{port}: {error.strerror}.") from None
+    return listener
+
+
+def _load(settings: Settings, measures: Measures, say: Callable[[str], None]) -> Engines:
+    folders: dict[str, Path | None] = dict(zip(ids_of(settings.models), settings.models, strict=True))
+    translators = {
+        model_id: load_translator(folder, device=settings.device, quantize=settings.quantize, say=say)
+        for model_id, folder in (folders or {BUNDLED_ID: None}).items()
+    }
+    for translator in translators.values():
+        source, target = translator.directions.pairs[0]
+        translator.translate(_WARM_UP, from_=source, to=target)  # the first client need not wait for lazy set-up
+    return Engines(translators, settings.limits, measures.of_model)

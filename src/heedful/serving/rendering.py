@@ -1,0 +1,99 @@
+"""Results as LibreTranslate's clients expect them. Pure functions from what was found to what is sent."""
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from heedful.serving.answers import TranslateRequest
+from heedful.serving.engine import Written
+from heedful.serving.texts import TranslatedText
+from heedful.tasks.translation import Translation
+
+_NAMES = {
+    "ar": "Arabic",
+    "cs": "Czech",
+    "de": "German",
+    "en": "English",
+    "es": "Spanish",
+    "fr": "French",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "sv": "Swedish",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "zh": "Chinese",
+}
+
+
+def answer_of(asked: TranslateRequest, done: Sequence[TranslatedText]) -> dict[str, Any]:
+    """Write the answer of `/translate`: what was asked for and nothing else; a list for a list."""
+    answer: dict[str, Any] = {"translatedText": [one.text for one in done]}
+    if asked.alternatives:
+        answer["alternatives"] = [list(one.alternatives) for one in done]
+    if asked.source == "auto":
+        answer["detectedLanguage"] = [_detected(one) for one in done]
+    if asked.details:
+        answer["details"] = [[_details(unit) for unit in one.units] for one in done]
+    return {name: values[0] for name, values in answer.items()} if isinstance(asked.q, str) else answer
+
+
+def stream_event(event: Written | TranslatedText, number: int) -> bytes:
+    """Write one event of a stream; `number` counts the sentences."""
+    if isinstance(event, Written):
+        return server_sent("token", {"sentence": number, "token": event.token, "text": event.text})
+    content = {"sentence": number, "text": event.text, "warnings": [str(warning) for warning in event.warnings]}
+    return server_sent("sentence", content)
+
+
+def server_sent(name: str, content: dict[str, Any]) -> bytes:
+    """Write a server-sent event. JSON in ASCII has no line breaks of any kind, which would end the event."""
+    return f"event: {name}\ndata: {json.dumps(content)}\n\n".encode()
+
+
+def languages_of(pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """List the languages with what each can be translated into."""
+    sources = dict.fromkeys(source for source, _ in pairs)
+    return [
+        {
+            "code": source,
+            "name": _NAMES.get(source, source),
+            "targets": list(dict.fromkeys(into for origin, into in pairs if origin == source)),
+        }
+        for source in sources
+    ]
+
+
+def percent(share: float) -> float:
+    """Write a probability as LibreTranslate does, from 0 to 100."""
+    return round(100 * share, 1)
+
+
+def _detected(one: TranslatedText) -> dict[str, Any]:
+    confidence = one.route.confidence
+    # A text without letters is in no language; one the model knows only one language for is in that.
+    known = 100.0 if one.route.source else 0.0
+    return {"language": one.route.source or "en", "confidence": known if confidence is None else percent(confidence)}
+
+
+def _details(unit: Translation) -> dict[str, Any]:
+    best = unit.alternatives[0]
+    return {
+        "source": unit.source,
+        "text": best.text,
+        "score": _number(best.score),
+        "tokens": list(best.tokens),
+        "tokenLogProbs": [_number(value) for value in best.token_log_probs],
+        "finishReason": best.finish_reason,
+        "warnings": [{"code": warning.code, "message": warning.message} for warning in unit.warnings],
+    }
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return value if math.isfinite(value) else None
