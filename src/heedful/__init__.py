@@ -31,6 +31,7 @@ def load(models: "Models" = None, *, device: str | None = None, quantize: "Quant
             from heedful.tasks.classification import load_classifier
 
             return load_classifier(models, device=device)
+    from heedful.insight.tracing_translator import TracingTranslator
     from heedful.tasks.loading import load_translator
 
-    return load_translator(models, device=device, quantize=quantize)
+    return load_translator(models, device=device, quantize=quantize, kind=TracingTranslator)

@@ -5,6 +5,8 @@ pays. Several models become one: an ensemble, whose members must cut text into t
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +16,8 @@ from heedful.decoding import Decodable, Ensemble
 from heedful.errors import UserError
 from heedful.models.folder import ModelFolder, load_model_folder, restore_model
 from heedful.models.int8 import restore_int8
+from heedful.models.rounded_weights import RoundedWeights
+from heedful.models.transformer import Transformer
 from heedful.native.library import NativeUnavailableError, must_compile
 from heedful.tasks.device import choose_device
 from heedful.tasks.directions import Directions
@@ -32,10 +36,11 @@ def load_translator(
     device: str | None = None,
     quantize: str | None = "auto",
     say: Callable[[str], None] | None = None,
+    kind: type[Translator] = Translator,
 ) -> Translator:
     """Load a model folder (or that of a run folder) for translation; several make an ensemble, None is the bundled one.
 
-    `say` is told in a sentence when the user has to wait for a compiler.
+    `say` is told in a sentence when the user has to wait for a compiler. `kind` is the class that is wanted.
     """
     quantize = "none" if quantize is None else quantize
     if quantize not in ("auto", "int8", "none"):
@@ -49,16 +54,24 @@ def load_translator(
     _check_alike(found, folders)
     if say is not None and quantize != "none" and chosen.type == "cpu" and must_compile():
         say("Compiling the int8 engine for this processor: once, some ten seconds (--quantize none does without).")
-    return translator_of(folders, chosen, quantize=quantize)
+    float_twin = partial(_float_twin, found[0], chosen) if len(found) == 1 else None
+    return translator_of(folders, chosen, quantize=quantize, kind=kind, float_twin=float_twin)
 
 
-def translator_of(folders: Sequence[ModelFolder], device: torch.device, *, quantize: str = "none") -> Translator:
+def translator_of(
+    folders: Sequence[ModelFolder],
+    device: torch.device,
+    *,
+    quantize: str = "none",
+    kind: type[Translator] = Translator,
+    float_twin: Callable[[], Transformer] | None = None,
+) -> Translator:
     """Make a `Translator` of loaded model folders; languages and search settings are those of the first."""
     first = folders[0]
     engines = [_engine(folder, device, quantize) for folder in folders]
     positions = [limit for folder in folders if (limit := max_positions(folder.model)) is not None]
     threshold = first.facts.get("low_confidence")
-    return Translator(
+    return kind(
         engines[0] if len(engines) == 1 else Ensemble(engines),
         Tokenizer.from_json(first.tokenizer_json),
         first.decoding,
@@ -68,6 +81,7 @@ def translator_of(folders: Sequence[ModelFolder], device: torch.device, *, quant
         max_positions=min(positions, default=None),
         directions=directions_of(first),
         low_confidence=float(threshold) if isinstance(threshold, int | float) else LOW_CONFIDENCE,
+        float_twin=float_twin,
     )
 
 
@@ -102,3 +116,9 @@ def _engine(folder: ModelFolder, device: torch.device, quantize: str) -> Decodab
         if quantize == "int8":
             raise
         return restore_model(folder)
+
+
+def _float_twin(path: Path, device: torch.device) -> Transformer:
+    """Make what the int8 engine computes as PyTorch modules, from disk again: its weights, rounded as the engine's."""
+    folder = load_model_folder(path)
+    return restore_model(replace(folder, weights=RoundedWeights.of(folder.weights))).to(device)

@@ -6,8 +6,9 @@ The result for a sentence does not depend on the others.
 This file wires the tokenizer, the model and the search; it knows none of them from the inside.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import torch
@@ -15,8 +16,9 @@ from torch import Tensor
 
 from heedful.config.model import LearnedPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
-from heedful.decoding import Decodable, FinishReason, Hypothesis, search
+from heedful.decoding import Decodable, FinishReason, Hypothesis, Recorder, search
 from heedful.errors import UserError
+from heedful.models.transformer import Transformer
 from heedful.tasks.directions import Directions, Route
 from heedful.tasks.long_inputs import join_parts, split_long
 from heedful.tasks.output_warnings import LOW_CONFIDENCE, Output, OutputWarning, find_warnings
@@ -80,6 +82,8 @@ class _Request:
 
     beam_size: int
     n_best: int
+    prefix_ids: tuple[int, ...] = ()
+    recorder: Recorder | None = None
 
 
 @dataclass(frozen=True)
@@ -115,8 +119,12 @@ class Translator:
         max_positions: int | None = None,
         directions: Directions | None = None,
         low_confidence: float = LOW_CONFIDENCE,
+        float_twin: Callable[[], Transformer] | None = None,
     ) -> None:
-        """Wire the parts; without `directions` there is one, from the source to the target language."""
+        """Wire the parts; without `directions` there is one, from the source to the target language.
+
+        `float_twin` makes the model again as one that can be looked into, where `model` is an engine that cannot.
+        """
         self.model = model
         self.tokenizer = tokenizer
         self.decoding = decoding
@@ -126,6 +134,8 @@ class Translator:
         self.directions = directions or Directions([(source_language, target_language)])
         self._max_positions = max_positions
         self._low_confidence = low_confidence
+        self._float_twin = float_twin
+        self._readable: Transformer | None = model if isinstance(model, Transformer) else None
         first_bytes = [id_ for value, id_ in enumerate(tokenizer.source.byte_ids) if not 0x80 <= value < 0xC0]
         self._unknown_ids = frozenset({tokenizer.unk_id, *first_bytes})  # one for each character without a piece
 
@@ -177,7 +187,7 @@ class Translator:
         the language of each text, where the model knows several.
         """
         request = self._request(to, from_, beam_size, n_best)
-        texts = [_clean(text) for text in texts]
+        texts = [clean_text(text) for text in texts]
         routes = [self.directions.route(text, from_, to) for text in texts]
         drafts = [_Draft.of(text) for text in texts]
         for step in range(max((len(route.steps) for route in routes), default=0)):
@@ -217,8 +227,42 @@ class Translator:
         for group in group_lines(lines):
             yield from self.translate_detailed(group, to=to, from_=from_, beam_size=beam_size, n_best=n_best)
 
+    def hypotheses(
+        self,
+        source_ids: list[int],
+        *,
+        beam_size: int | None = None,
+        n_best: int = 1,
+        prefix_ids: Sequence[int] = (),
+        recorder: Recorder | None = None,
+    ) -> list[Hypothesis]:
+        """Search for the translations of one encoded text, best first, by the rules that hold for every text.
+
+        Each of them begins with `prefix_ids`; `recorder` is told about every step of the search.
+        """
+        request = self._search_request(beam_size, n_best)
+        return self._search([source_ids], replace(request, prefix_ids=tuple(prefix_ids), recorder=recorder))[0]
+
+    @property
+    def readable_model(self) -> Transformer:
+        """The model as PyTorch modules: itself, or the float twin of an engine, made when it is first asked for."""
+        if self._readable is None:
+            if self._float_twin is None:
+                raise UserError("Only a single model can be looked into, but this one is an ensemble. Load one of it.")
+            self._readable = self._float_twin()
+        return self._readable
+
+    def with_model(self, model: Transformer) -> "Translator":
+        """Return a translator that is like this one in all but the model."""
+        other = copy.copy(self)
+        other.model, other._readable, other._float_twin = model, model, None
+        return other
+
     def _request(self, to: str | None, from_: str | None, beam_size: int | None, n_best: int) -> _Request:
         self.directions.check(from_, to)
+        return self._search_request(beam_size, n_best)
+
+    def _search_request(self, beam_size: int | None, n_best: int) -> _Request:
         beam = self.decoding.beam_size if beam_size is None else beam_size
         for name, value in (("beam_size", beam), ("n_best", n_best)):
             if value < 1:
@@ -228,14 +272,15 @@ class Translator:
     def _translate_into(self, texts: Sequence[str], languages: Sequence[str], request: _Request) -> list[_Draft]:
         """Translate texts, each into its language."""
         tags = languages if self.tokenizer.languages else None
-        parts_of = split_long(self.tokenizer, texts, tags, self._max_source_tokens())
+        parts_of = split_long(self.tokenizer, texts, tags, self.max_source_tokens())
         found = iter(self._search_all([part for parts in parts_of for part in parts], request))
         return [
             self._assemble(text, language, parts, [next(found) for _ in parts], request)
             for text, language, parts in zip(texts, languages, parts_of, strict=True)
         ]
 
-    def _max_source_tokens(self) -> int:
+    def max_source_tokens(self) -> int:
+        """Return how many tokens the model reads at once; longer texts are split."""
         limit = self.decoding.max_source_tokens
         return limit if self._max_positions is None else min(limit, self._max_positions)
 
@@ -266,6 +311,8 @@ class Translator:
             length_penalty=self.decoding.length_penalty,
             max_lengths=max_lengths,
             n_best=request.n_best,
+            prefix_ids=[request.prefix_ids] * len(sources) if request.prefix_ids else None,
+            recorder=request.recorder,
         )
 
     def _assemble(
@@ -313,7 +360,7 @@ def max_positions(config: TransformerConfig) -> int | None:
     return config.positions.max_len if isinstance(config.positions, LearnedPositions) else None
 
 
-def _clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Take away what cannot be encoded as UTF-8 (lone surrogates), and let blank text be empty."""
     text = text.encode("utf-8", errors="replace").decode("utf-8")
     return text if text.strip() else ""

@@ -1,0 +1,58 @@
+"""`heedful explain`: how a translation came about, as one page that opens anywhere."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heedful.cli import options
+from heedful.cli.console import note, warn
+from heedful.errors import UserError
+
+
+def explain(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to translate; a sentence is best.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.html", help="Where to write the page; must not exist yet.")],
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", "-m", metavar="DIR", help="A model or run folder; by default the bundled model."),
+    ] = None,
+    source_language: Annotated[
+        str | None, typer.Option("--from", metavar="LANG", help="Language of the text; by default detected.")
+    ] = None,
+    target_language: Annotated[
+        str | None, typer.Option("--to", metavar="LANG", help="Language wanted; need not be said if there is one.")
+    ] = None,
+    beam: options.Beam = None,
+    hypothesis: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Make the model write this instead of searching.")
+    ] = None,
+    device: options.Device = None,
+    quantize: options.Quantize = "auto",
+) -> None:
+    """Translate TEXT and write how it came about as one HTML file.
+
+    The page shows the attention of every layer and head, what was likely at each
+    token, everything the search considered, which source tokens the translation
+    rests on, and what it loses without a head. It needs no network and no server.
+    """
+    if out.exists():
+        raise UserError(f"The file {out} must not exist yet, but does. Choose another, or remove it.")
+    from heedful.files import write_atomic
+    from heedful.insight.ablation import head_changes
+    from heedful.insight.attribution import attribute
+    from heedful.insight.html import render_page
+    from heedful.insight.trace import trace_translation
+    from heedful.tasks.loading import load_translator
+
+    translator = load_translator(model, device=device, quantize=quantize, say=note)
+    trace = trace_translation(
+        translator, text, to=target_language, from_=source_language, beam_size=beam, hypothesis=hypothesis
+    )
+    page = render_page(
+        trace, attribution=attribute(translator.readable_model, trace), changes=head_changes(translator, trace)
+    )
+    write_atomic(out, page.encode())
+    for warning in trace.warnings:
+        warn(str(warning))
+    note(f"{trace.text}\nWritten to {out}.")

@@ -1,0 +1,47 @@
+"""Which source word a written word stands for, read from cross-attention, sub-words merged into words.
+
+A reading, not a truth: the mean of all heads of one layer, where single heads may look elsewhere. Symbols take part in
+the softmax and often gather weight that means "nothing here"; they are left out, and what remains is scaled to 1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heedful.errors import UserError
+from heedful.insight.attention_weights import Floats
+from heedful.insight.tokens import Word, merge_words
+from heedful.insight.trace import Trace
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """How the words of a translation look at the words of its source."""
+
+    source_words: tuple[Word, ...]
+    target_words: tuple[Word, ...]
+    weights: Floats
+    """One row for each target word, one column for each source word; rows sum to 1."""
+
+    links: tuple[tuple[int, int], ...]
+    """For each target word, its number and that of the source word it looks at most."""
+
+
+def align(trace: Trace, layer: int | None = None) -> Alignment:
+    """Align the words of a trace by one layer of its cross-attention, the last when None.
+
+    The weights of a word's source tokens are added, those of its target tokens averaged.
+    """
+    heads = trace.weights["cross"]
+    if layer is not None and not 0 <= layer < len(heads):
+        raise UserError(f"`layer` must be between 0 and {len(heads) - 1}, but is {layer}.")
+    mean = heads[-1 if layer is None else layer].mean(axis=0)  # [target_len, source_len]
+    sources = merge_words(trace.source_tokens, trace.source)
+    targets = merge_words(trace.target_tokens, trace.text)
+    weights = np.zeros((len(targets), len(sources)), dtype=np.float32)
+    for row, target in enumerate(targets):
+        for column, source in enumerate(sources):
+            weights[row, column] = mean[target.first : target.end, source.first : source.end].sum(axis=1).mean()
+    weights /= np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    links = tuple(enumerate(weights.argmax(axis=1).tolist())) if sources else ()
+    return Alignment(tuple(sources), tuple(targets), weights, links)

@@ -1,0 +1,86 @@
+"""The same trace for the checkpoints of a run: how attention comes to be what it is.
+
+Works on a run that is still training as well: a checkpoint is read whole or not at all.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from heedful.config.load import load_config
+from heedful.errors import UserError
+from heedful.insight.trace import Trace, trace_translation
+from heedful.models.build import construct_model
+from heedful.tasks.device import choose_device
+from heedful.tasks.directions import Directions
+from heedful.tasks.run_folder import CONFIG, TOKENIZER, has_begun
+from heedful.tasks.training_data import direction_of
+from heedful.tasks.translation import Translator, max_positions
+from heedful.text.tokenizer import Tokenizer
+from heedful.training.averaging import average_checkpoints
+from heedful.training.checkpoint import list_checkpoints
+
+
+@dataclass(frozen=True)
+class CheckpointTrace:
+    """What a model made of a text at one step of its training."""
+
+    step: int
+    trace: Trace
+
+
+def trace_checkpoints(
+    run_folder: str | Path,
+    text: str,
+    *,
+    steps: Sequence[int] | None = None,
+    to: str | None = None,
+    from_: str | None = None,
+    beam_size: int | None = None,
+    hypothesis: str | None = None,
+    device: str | None = None,
+) -> Iterator[CheckpointTrace]:
+    """Trace a text with the checkpoints of a run, earliest first, one after the other as they are asked for.
+
+    `steps` None takes all there are. With a `hypothesis` every checkpoint writes the same text, and the pictures can be
+    compared place by place. Other arguments are those of `trace_translation`.
+    """
+    folder = Path(run_folder)
+    if not has_begun(folder):
+        raise UserError(f"{folder} must be the folder of a run, but has no {CONFIG}.")
+    checkpoints = list_checkpoints(folder / "checkpoints")
+    if missing := sorted(set(steps or ()) - set(checkpoints)):
+        known = ", ".join(map(str, sorted(checkpoints))) or "none"
+        raise UserError(f"The run {folder} has no checkpoint of step {missing[0]}, only {known}.")
+    if not checkpoints:
+        raise UserError(f"The run {folder} has no checkpoints yet. Wait for its first.")
+    translator = _untrained(folder, choose_device(device))
+    for step in sorted(checkpoints if steps is None else set(steps)):
+        model = translator.readable_model
+        model.load_state_dict(average_checkpoints([checkpoints[step]]), strict=False)
+        trace = trace_translation(translator, text, to=to, from_=from_, beam_size=beam_size, hypothesis=hypothesis)
+        yield CheckpointTrace(step, trace)
+
+
+def _untrained(folder: Path, device: torch.device) -> Translator:
+    """Build the translator of a run, its weights still to be filled in."""
+    config = load_config(folder / CONFIG)
+    tokenizer = Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
+    model = construct_model(
+        config.model,
+        source_vocab_size=tokenizer.source_vocab_size,
+        target_vocab_size=tokenizer.target_vocab_size,
+        pad_id=tokenizer.pad_id,
+    )
+    return Translator(
+        model.to(device).eval(),
+        tokenizer,
+        config.decoding,
+        source_language=config.data.source_language,
+        target_language=config.data.target_language,
+        device=device,
+        max_positions=max_positions(config.model),
+        directions=Directions(list(dict.fromkeys(direction_of(corpus, config.data) for corpus in config.data.train))),
+    )

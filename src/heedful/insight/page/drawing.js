@@ -1,0 +1,147 @@
+// Elements, tokens and canvases. Text becomes text nodes only: nothing here parses markup.
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+function vector(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/** A token as it is read: the mark that opens a word is left away, a space alone is shown. */
+function spelled(token) {
+  return token.text.replaceAll("▁", "") || (token.text ? "␣" : "∅");
+}
+
+/** A group of buttons of which one is chosen; arrow keys move inside it. */
+function choice(label, options, current, choose) {
+  const group = element("div", { class: "choice", role: "radiogroup", "aria-label": label }, element("span", {}, label));
+  options.forEach(([value, text], number) => {
+    const button = element(
+      "button",
+      {
+        type: "button",
+        role: "radio",
+        "aria-checked": String(value === current),
+        tabindex: value === current ? "0" : "-1",
+        onclick: () => choose(value),
+        onkeydown: (event) => {
+          const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+          if (!move || event.shiftKey) return;
+          event.preventDefault();
+          event.stopPropagation();
+          choose(options[(number + move + options.length) % options.length][0]);
+        },
+      },
+      text,
+    );
+    button.dataset.focus = `${label}:${value}`;
+    group.append(button);
+  });
+  return group;
+}
+
+/** Unpack one layer: {shape: [heads, rows, columns], values}. */
+function unpack(packed) {
+  const bytes = Uint8Array.from(atob(packed.data), (character) => character.charCodeAt(0));
+  const values = new Float32Array(bytes.length);
+  for (let i = 0; i < bytes.length; i++) values[i] = bytes[i] * packed.scale;
+  return { shape: packed.shape, values };
+}
+
+/** One head of an unpacked layer as rows; head −1 is the mean of all. */
+function headOf(layer, head) {
+  const [heads, rows, columns] = layer.shape;
+  const size = rows * columns;
+  const flat = new Float32Array(size);
+  const chosen = head < 0 ? [...Array(heads).keys()] : [head];
+  for (const one of chosen) {
+    for (let i = 0; i < size; i++) flat[i] += layer.values[one * size + i] / chosen.length;
+  }
+  return Array.from({ length: rows }, (_, row) => flat.subarray(row * columns, (row + 1) * columns));
+}
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** Prepare a canvas of a size in CSS pixels, sharp on every screen. */
+function context(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = Math.max(1, Math.round(width * ratio));
+  canvas.height = Math.max(1, Math.round(height * ratio));
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  return pen;
+}
+
+/** The square root lets small weights be seen; a weight of 1 stays the full colour. */
+function shade(weight) {
+  return Math.sqrt(Math.max(0, Math.min(1, weight)));
+}
+
+function shortened(pen, text, width) {
+  if (pen.measureText(text).width <= width) return text;
+  let end = text.length;
+  while (end > 1 && pen.measureText(text.slice(0, end) + "…").width > width) end--;
+  return text.slice(0, end) + "…";
+}
+
+/** A heat map with its tokens written at the rows and above the columns. */
+function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked) {
+  const left = Math.min(92, Math.max(52, width * 0.2));
+  const cell = Math.max(5, Math.min(30, Math.floor((width - left - 4) / columnTokens.length)));
+  const top = 74;
+  const pen = context(canvas, left + cell * columnTokens.length + 4, top + cell * rowTokens.length + 4);
+  const size = Math.min(13, Math.max(8, cell - 3));
+  pen.font = `${size}px system-ui, "PingFang SC", "Noto Sans CJK SC", sans-serif`;
+  const [ink, soft, wash, heat] = ["--ink", "--soft", "--wash", "--heat"].map(colour);
+  pen.fillStyle = wash;
+  pen.fillRect(left, top, cell * columnTokens.length, cell * rowTokens.length);
+  pen.textBaseline = "middle";
+  rows.forEach((row, y) => {
+    const faint = marked !== null && marked !== y;
+    row.forEach((weight, x) => {
+      pen.fillStyle = `rgb(${heat} / ${shade(weight) * (faint ? 0.35 : 1)})`;
+      pen.fillRect(left + x * cell, top + y * cell, cell - (cell > 9 ? 1 : 0), cell - (cell > 9 ? 1 : 0));
+    });
+    pen.fillStyle = rowTokens[y].special ? soft : ink;
+    pen.textAlign = "right";
+    if (cell >= 9) pen.fillText(shortened(pen, spelled(rowTokens[y]), left - 8), left - 6, top + (y + 0.5) * cell);
+  });
+  columnTokens.forEach((token, x) => {
+    if (cell < 9) return;
+    pen.save();
+    pen.translate(left + (x + 0.5) * cell, top - 6);
+    pen.rotate(-Math.PI / 3);
+    pen.textAlign = "left";
+    pen.fillStyle = token.special ? soft : ink;
+    pen.fillText(shortened(pen, spelled(token), 72), 0, 0);
+    pen.restore();
+  });
+  return { left, top, cell };
+}
+
+/** A head as a small picture, one pixel for each weight. */
+function drawThumbnail(canvas, rows) {
+  canvas.width = rows[0].length;
+  canvas.height = rows.length;
+  const pen = canvas.getContext("2d");
+  const heat = colour("--heat").split(" ").map(Number);
+  const image = pen.createImageData(canvas.width, canvas.height);
+  rows.forEach((row, y) =>
+    row.forEach((weight, x) => image.data.set([...heat, 255 * shade(weight)], 4 * (y * canvas.width + x))),
+  );
+  pen.putImageData(image, 0, 0);
+}

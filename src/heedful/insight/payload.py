@@ -1,0 +1,137 @@
+"""A trace as JSON: what the server sends and what a page is made of.
+
+Attention travels as bytes, base64 of one array for each layer: `{"dtype": "u1", "shape": [heads, rows, columns],
+"scale": s, "data": "..."}`, where a weight is byte · scale. 60 × 60 tokens with 6 layers of 8 heads are 0.7 MB so,
+where numbers in text would be 4. `dtype` "f2" (half precision, scale 1) is for those who compute with what they get.
+Text is data here; whoever shows it must not take it for markup.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from heedful.insight.alignment import Alignment, align
+from heedful.insight.attention_weights import KINDS, Floats, Kind, entropy
+from heedful.insight.attribution import Attribution
+from heedful.insight.beam_tree import BeamTree
+from heedful.insight.tokens import Token, Word
+from heedful.insight.trace import Choice, Trace
+
+VERSION = 1
+_DIGITS = 4  # of scores and log-probabilities
+
+
+def to_payload(
+    trace: Trace,
+    *,
+    attribution: Attribution | None = None,
+    changes: Mapping[Kind, Floats] | None = None,
+    precision: Literal["u1", "f2"] = "u1",
+) -> dict[str, Any]:
+    """Describe a trace in what JSON can say; `attribution` and `changes` (of `ablation.head_changes`) where given."""
+    payload: dict[str, Any] = {
+        "format": "heedful-trace",
+        "version": VERSION,
+        "source": {"text": trace.source, "language": trace.source_language, "tokens": _tokens(trace.source_tokens)},
+        "target": {"text": trace.text, "language": trace.target_language, "tokens": _tokens(trace.target_tokens)},
+        "inputs": _tokens(trace.input_tokens),
+        "log_prob": _round(trace.log_prob),
+        "forced_log_prob": _round(trace.forced_log_prob),
+        "score": _round(trace.score),
+        "finish_reason": trace.finish_reason,
+        "engine": trace.engine,
+        "warnings": [{"code": warning.code, "message": warning.message} for warning in trace.warnings],
+        "steps": [
+            {"log_prob": _round(step.log_prob), "rank": step.rank, "top": [_choice(choice) for choice in step.top]}
+            for step in trace.steps
+        ],
+        "beam": None if trace.beam is None else _beam(trace.beam),
+        "attention": {kind: [to_array(layer, precision) for layer in trace.weights[kind]] for kind in KINDS},
+        "entropy": {kind: _rounded(entropy(trace.weights[kind])) for kind in KINDS},
+        "alignment": _alignment(align(trace)),
+    }
+    if attribution is not None:
+        payload["attribution"] = _rounded(attribution.by_token)
+    if changes is not None:
+        payload["head_changes"] = {kind: _rounded(changes[kind]) for kind in KINDS}
+    return payload
+
+
+def to_array(values: Floats, precision: Literal["u1", "f2"] = "u1") -> dict[str, Any]:
+    """Pack an array of values from 0 up; "u1" keeps the largest exactly and errs by at most half a step of it."""
+    if precision == "f2":
+        packed, scale = values.astype("<f2").tobytes(), 1.0
+    else:
+        scale = float(values.max(initial=0.0)) / 255 or 1.0
+        packed = np.rint(values / scale).astype(np.uint8).tobytes()
+    return {
+        "dtype": precision,
+        "shape": list(values.shape),
+        "scale": scale,
+        "data": base64.b64encode(packed).decode("ascii"),
+    }
+
+
+def from_array(packed: Mapping[str, Any]) -> Floats:
+    """Read what `to_array` wrote."""
+    raw = np.frombuffer(base64.b64decode(packed["data"]), dtype=np.uint8 if packed["dtype"] == "u1" else "<f2")
+    values: Floats = raw.astype(np.float32).reshape(packed["shape"]) * np.float32(packed["scale"])
+    return values
+
+
+def _tokens(tokens: Sequence[Token]) -> list[dict[str, Any]]:
+    return [
+        {"text": token.text, "id": token.id, "start": token.start, "end": token.end, "special": token.is_special}
+        for token in tokens
+    ]
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    return {"text": choice.text, "id": choice.id, "log_prob": _round(choice.log_prob)}
+
+
+def _beam(tree: BeamTree) -> dict[str, Any]:
+    return {
+        "size": tree.beam_size,
+        "length_penalty": tree.length_penalty,
+        "chosen": tree.chosen,
+        "nodes": [
+            {
+                "id": node.id,
+                "parent": node.parent,
+                "step": node.step,
+                "text": node.text,
+                "token_id": node.token_id,
+                "token_log_prob": _round(node.token_log_prob),
+                "log_prob": _round(node.log_prob),
+                "score": _round(node.score),
+                "fate": node.fate,
+                "ended_at": node.ended_at,
+                "is_end": node.is_end,
+            }
+            for node in tree.nodes
+        ],
+    }
+
+
+def _alignment(alignment: Alignment) -> dict[str, Any]:
+    return {
+        "source": [_word(word) for word in alignment.source_words],
+        "target": [_word(word) for word in alignment.target_words],
+        "weights": _rounded(alignment.weights),
+        "links": [list(link) for link in alignment.links],
+    }
+
+
+def _word(word: Word) -> dict[str, Any]:
+    return {"text": word.text, "first": word.first, "end": word.end}
+
+
+def _rounded(values: Floats) -> Any:
+    return np.round(values.astype(np.float64), _DIGITS).tolist()
+
+
+def _round(value: float) -> float:
+    return round(value, _DIGITS)

@@ -1,0 +1,287 @@
+"""The trace of one translation: tokens, attention, what was probable at each step, and the beam as a tree.
+
+The search is the ordinary one, on the ordinary engine, with a recorder beside it. The weights come from one forced pass
+of the model over what the search chose. Where the engine is the int8 one, that pass runs on its float twin, which has
+the same rounded weights: it differs from the engine only in that activations are not rounded to 16 bits, and
+`Trace.forced_log_prob` beside `Trace.log_prob` says by how much.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from heedful.decoding import Hypothesis, StepList
+from heedful.decoding.hypothesis import finish
+from heedful.decoding.length_penalty import length_penalty
+from heedful.errors import HeedfulError, UserError
+from heedful.insight.attention_weights import KINDS, Floats, Kind, forced_pass
+from heedful.insight.beam_tree import BeamTree, grow_tree
+from heedful.insight.tokens import Token, source_tokens, target_tokens
+from heedful.models.transformer import Transformer
+from heedful.tasks.output_warnings import OutputWarning
+from heedful.tasks.translation import Translator, clean_text
+from heedful.text.lines import one_line
+
+MAX_TOKENS = 128
+"""The longest text that is traced: beyond it nobody can read the picture, and it grows with the square."""
+
+_TOP = 8  # tokens listed at each step
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A token that could have been written."""
+
+    text: str
+    id: int
+    log_prob: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the model thought when it wrote one token."""
+
+    log_prob: float
+    """Of the token that was written."""
+
+    rank: int
+    """Its place among all tokens, from 0: a search may prefer what is not the most probable next token."""
+
+    top: tuple[Choice, ...]
+    """The most probable tokens, best first."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A translation and how it came about."""
+
+    source: str
+    """The text that was read: what was given or, on the way through a third language, what that way made of it."""
+
+    text: str
+    """The translation."""
+
+    source_language: str | None
+    target_language: str
+    source_tokens: tuple[Token, ...]
+    """What the encoder read: the language tag, where the model has languages, the text, the end symbol."""
+
+    target_tokens: tuple[Token, ...]
+    """What was written, the end symbol included; row i of decoder and cross-attention is the writing of token i."""
+
+    input_tokens: tuple[Token, ...]
+    """What the decoder read to write them: the start symbol, then all but the last."""
+
+    log_prob: float
+    score: float
+    """Log-probability divided by the length penalty."""
+
+    finish_reason: Literal["eos", "length"]
+    steps: tuple[Step, ...]
+    beam: BeamTree | None
+    """Everything the search considered; None for an output that was given, not searched for."""
+
+    weights: Mapping[Kind, Floats] = field(repr=False)
+    """For each use the weights of all layers and heads, [layers, heads, query_len, key_len]."""
+
+    forced_log_prob: float
+    """The log-probability by the pass the weights come from."""
+
+    engine: Literal["float", "int8"] = "float"
+    """What searched; see the head of this file for how the weights of an int8 engine are read."""
+
+    warnings: tuple[OutputWarning, ...] = ()
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The pieces that were written, the end symbol included."""
+        return tuple(token.text for token in self.target_tokens)
+
+    def attention(self, kind: Kind, layer: int, head: int) -> Floats:
+        """Return the weights of one head, [query_len, key_len]; layers and heads are counted from 0.
+
+        `kind` is "encoder" (source to source), "decoder" (target to what was written before) or "cross" (target to
+        source). Row i says where position i looks; it sums to 1.
+        """
+        if kind not in KINDS:
+            raise UserError(f'`kind` must be "encoder", "decoder" or "cross", but is "{kind}".')
+        weights = self.weights[kind]
+        for name, value, count in (("layer", layer, weights.shape[0]), ("head", head, weights.shape[1])):
+            if not 0 <= value < count:
+                raise UserError(f"`{name}` must be between 0 and {count - 1}, but is {value}.")
+        chosen: Floats = weights[layer, head]
+        return chosen
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the trace as one page that needs nothing else."""
+        from heedful.insight.html import render_page
+
+        Path(path).write_text(render_page(self), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        """Show the trace in a notebook."""
+        from heedful.insight.html import render_frame
+
+        return render_frame(self)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the model is given: the last step of a route, as ids."""
+
+    text: str
+    source_language: str | None
+    target_language: str
+    tokens: list[Token]
+    warnings: tuple[OutputWarning, ...]
+
+    @property
+    def source_ids(self) -> list[int]:
+        """The ids the encoder reads."""
+        return [token.id for token in self.tokens]
+
+
+def trace_translation(
+    translator: Translator,
+    text: str,
+    *,
+    to: str | None = None,
+    from_: str | None = None,
+    beam_size: int | None = None,
+    hypothesis: str | None = None,
+    prefix_ids: Sequence[int] = (),
+) -> Trace:
+    """Translate one text and keep everything that is to be seen.
+
+    With `hypothesis` nothing is searched for: the model is made to write this text. With `prefix_ids` the search goes
+    on from these tokens. Languages and `beam_size` are as in `Translator.translate`.
+    """
+    reading = read_text(translator, text, to=to, from_=from_)
+    model = translator.readable_model
+    if hypothesis is not None:
+        if prefix_ids:
+            raise UserError("Either `hypothesis` or `prefix_ids` may be given, but both are.")
+        return _trace(translator, model, reading, _force(translator, model, reading, hypothesis), None, ())
+    recorder = StepList()
+    beam = translator.decoding.beam_size if beam_size is None else beam_size
+    found = translator.hypotheses(reading.source_ids, beam_size=beam, prefix_ids=prefix_ids, recorder=recorder)[0]
+    if found.finish_reason == "error":
+        raise HeedfulError("The model gives no usable probabilities for this text (NaN), so there is nothing to see.")
+    tree = grow_tree(
+        recorder.steps,
+        sentence=0,
+        beam_size=beam,
+        alpha=translator.decoding.length_penalty,
+        eos_id=translator.tokenizer.eos_id,
+        spell=translator.tokenizer.target_piece,
+    )
+    return _trace(translator, model, reading, found, tree, () if prefix_ids else _doubts(translator, reading, beam))
+
+
+def read_text(translator: Translator, text: str, *, to: str | None, from_: str | None) -> Reading:
+    """Settle the languages and encode a text; refuse what cannot be shown."""
+    translator.directions.check(from_, to)
+    text = clean_text(text)
+    if not text:
+        raise UserError("The text to look into must not be empty, but is.")
+    route = translator.directions.route(text, from_, to)
+    if not route.steps or route.target is None:
+        raise UserError(f'The text must be in another language than "{route.target}", but seems to be in it already.')
+    warnings: tuple[OutputWarning, ...] = ()
+    source_language = route.source
+    for middle in route.steps[:-1]:
+        text = translator.translate(text, to=middle, from_=source_language)
+        message = f'the text came from "{source_language}" through "{middle}"; what is shown is the last step.'
+        warnings, source_language = (*warnings, OutputWarning("pivot", message)), middle
+    tokens = source_tokens(translator.tokenizer, text, route.target if translator.tokenizer.languages else None)
+    _check_length("The text", len(tokens), min(MAX_TOKENS, translator.max_source_tokens()))
+    return Reading(text, source_language, route.target, tokens, warnings)
+
+
+def forced_log_probs(
+    translator: Translator, model: Transformer, source_ids: Sequence[int], output_ids: Sequence[int]
+) -> tuple[Tensor, dict[Kind, Tensor]]:
+    """Make a model write `output_ids`: log-probabilities [target_len, vocab], weights [layers, heads, ...] by use."""
+    device = next(model.parameters()).device
+    inputs = [translator.tokenizer.bos_id, *output_ids[:-1]]
+    log_probs, weights = forced_pass(
+        model, torch.tensor([list(source_ids)], device=device), None, torch.tensor([inputs], device=device)
+    )
+    return log_probs[0], {kind: tensor[:, 0] for kind, tensor in weights.items()}
+
+
+def _force(translator: Translator, model: Transformer, reading: Reading, text: str) -> Hypothesis:
+    """Make a hypothesis of a given text."""
+    output_ids = translator.tokenizer.encode_target(clean_text(text))
+    _check_length("The hypothesis", len(output_ids), MAX_TOKENS)
+    log_probs, _ = forced_log_probs(translator, model, reading.source_ids, output_ids)
+    values = log_probs[range(len(output_ids)), output_ids].tolist()
+    return finish(output_ids[:-1], values, "eos", alpha=translator.decoding.length_penalty)
+
+
+def _trace(
+    translator: Translator,
+    model: Transformer,
+    reading: Reading,
+    found: Hypothesis,
+    tree: BeamTree | None,
+    doubts: tuple[OutputWarning, ...],
+) -> Trace:
+    tokenizer = translator.tokenizer
+    output_ids = [*found.token_ids, tokenizer.eos_id][: len(found.token_log_probs)]
+    log_probs, weights = forced_log_probs(translator, model, reading.source_ids, output_ids)
+    steps = _steps(translator, log_probs, output_ids)
+    written = target_tokens(tokenizer, output_ids)
+    start = Token(tokenizer.target_piece(tokenizer.bos_id), tokenizer.bos_id, 0, 0, is_special=True)
+    assert found.finish_reason != "error", "whoever searched has refused it"
+    return Trace(
+        source=reading.text,
+        text=one_line(tokenizer.decode_target(output_ids)),
+        source_language=reading.source_language,
+        target_language=reading.target_language,
+        source_tokens=tuple(reading.tokens),
+        target_tokens=tuple(written),
+        input_tokens=(start, *written[:-1]),
+        log_prob=found.log_prob,
+        score=found.log_prob / length_penalty(len(output_ids), translator.decoding.length_penalty),
+        finish_reason=found.finish_reason,
+        steps=steps,
+        beam=tree,
+        weights={kind: tensor.float().cpu().numpy() for kind, tensor in weights.items()},
+        forced_log_prob=sum(step.log_prob for step in steps),
+        engine="float" if translator.model is model else "int8",
+        warnings=reading.warnings + doubts,
+    )
+
+
+def _steps(translator: Translator, log_probs: Tensor, output_ids: Sequence[int]) -> tuple[Step, ...]:
+    """Describe each row of log_probs [target_len, vocab]."""
+    tokenizer = translator.tokenizer
+    chosen = log_probs[range(len(output_ids)), list(output_ids)]  # [target_len]
+    ranks = (log_probs > chosen.unsqueeze(1)).sum(dim=1).tolist()
+    best = log_probs.topk(min(_TOP, log_probs.size(1)), dim=1)
+    tops = [
+        tuple(Choice(tokenizer.target_piece(id_), id_, value) for id_, value in zip(ids, values, strict=True))
+        for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
+    return tuple(Step(*parts) for parts in zip(chosen.tolist(), ranks, tops, strict=True))
+
+
+def _doubts(translator: Translator, reading: Reading, beam_size: int) -> tuple[OutputWarning, ...]:
+    """Ask what the ordinary way would warn of."""
+    (translation,) = translator.translate_detailed(
+        [reading.text], to=reading.target_language, from_=reading.source_language, beam_size=beam_size
+    )
+    return translation.warnings
+
+
+def _check_length(what: str, num_tokens: int, limit: int) -> None:
+    if num_tokens > limit:
+        raise UserError(
+            f"{what} must have at most {limit} tokens to be looked into, but has {num_tokens}. "
+            "Take it sentence by sentence."
+        )
