@@ -48,7 +48,7 @@ SHAPE = {"dim": 32, "num_heads": 2, "hidden_dim": 64, "num_layers": 2, "dropout"
 
 
 def test_with_memory_the_repeats_are_known():
-    model = trained(TransformerXLConfig(**SHAPE), memory_len=PERIOD, steps=400)
+    model = trained(TransformerXLConfig(**SHAPE), memory_len=PERIOD, steps=250)
     unseen = repeating_text(3200, seed=9)
     assert accuracy_on_repeats(model, unseen, memory_len=PERIOD) >= 0.98
     # The same weights with a memory of half the period are blind to most of it.
@@ -63,5 +63,5 @@ def test_with_memory_the_repeats_are_known():
     ],
 )
 def test_without_memory_they_are_not(config):
-    model = trained(config, memory_len=0, steps=200)
+    model = trained(config, memory_len=0, steps=100)
     assert accuracy_on_repeats(model, repeating_text(3200, seed=9), memory_len=0) < 0.5
