@@ -191,7 +191,7 @@ class NaiveBayesPath(Section):
     """A linear path beside the encoder: the n-grams a document holds, weighted by how much they tell of each label.
 
     The weight of an n-gram is its naive-Bayes log-count ratio, counted before training, times a factor that is learned
-    (NB-SVM: Wang and Manning, 2012). The path sees the document as a set; its logits are added to the encoder's.
+    (NB-SVM: Wang and Manning, 2012). The path sees the document as a set and is trained by itself.
     """
 
     up_to: int = Field(default=3, ge=1, le=5)
@@ -208,6 +208,9 @@ class NaiveBayesPath(Section):
 
     dropout: Rate = 0.5
     """How often an n-gram of a document is left out in training."""
+
+    share: float = Field(default=0.5, gt=0, lt=1)
+    """Weight of this path's logits in the decision; the encoder's have the rest. Choose it on what is held out."""
 
 
 class ClassifierConfig(Section):

@@ -82,6 +82,7 @@ def construct_classifier(
             else ngrams.NaiveBayesPath(
                 up_to=path.up_to, num_buckets=path.num_buckets, num_labels=num_labels, dropout=path.dropout
             ),
+            naive_bayes_share=0.5 if path is None else path.share,
             dropout=config.dropout,
             token_dropout=config.token_dropout,
         )

@@ -1,8 +1,9 @@
 """A text classifier: an encoder, a pooling over its positions, a linear map to the labels; optionally n-grams.
 
-Each path gives logits of its own and is trained by its own loss; the decision is their mean, the geometric mean of the
-two distributions. Documents longer than a window are read window by window: attention stays inside, pooling is over
-all, so that nothing is cut and the work grows with the length only. This file knows ids and masks; no text, no loss.
+Each path gives logits of its own and is trained by its own loss; the decision is their weighted mean, a geometric mean
+of the two distributions. Documents longer than a window are read window by window: attention stays inside, pooling is
+over all, so that nothing is cut and the work grows no faster than the length. This file knows ids and masks; it knows
+no text and no loss.
 """
 
 from collections.abc import Sequence
@@ -40,6 +41,7 @@ class ClassifierModel(nn.Module):
         window: int,
         ngram_embedding: NgramEmbedding | None = None,
         naive_bayes: NaiveBayesPath | None = None,
+        naive_bayes_share: float = 0.5,
         dropout: float = 0.0,
         token_dropout: float = 0.0,
     ) -> None:
@@ -56,10 +58,15 @@ class ClassifierModel(nn.Module):
         self.final_norm = nn.LayerNorm(dim) if final_norm else nn.Identity()
         self.output = nn.Linear(dim * (2 if pooling == "mean_max" else 1), num_labels)
         self.naive_bayes = naive_bayes
+        self.path_shares = (1.0,) if naive_bayes is None else (1.0 - naive_bayes_share, naive_bayes_share)
 
     def forward(self, token_ids: Tensor) -> Tensor:
         """Return the logits [batch, classes] of documents token_ids [batch, length], padded at the end."""
-        return torch.stack(self.path_logits(token_ids)).mean(dim=0)
+        return self.decide(self.path_logits(token_ids))
+
+    def decide(self, paths: Sequence[Tensor]) -> Tensor:
+        """Weigh what the paths found, tensors of the same shape such as [batch, classes], into one of that shape."""
+        return torch.stack([share * path for share, path in zip(self.path_shares, paths, strict=True)]).sum(dim=0)
 
     def path_logits(self, token_ids: Tensor, keep: Tensor | None = None) -> list[Tensor]:
         """Return the logits [batch, classes] of each path: the encoder's and, where there is one, the linear path's.

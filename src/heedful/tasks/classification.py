@@ -165,7 +165,7 @@ def _token_influences(model: ClassifierModel, token_ids: Tensor, label: int) -> 
         with torch.no_grad():
             added = model.naive_bayes.contributions(token_ids, is_real)[0]  # [length, classes]
         paths.append(added[:, label] - added.mean(dim=-1))
-    return torch.stack(paths).mean(dim=0)
+    return model.decide(paths)
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,9 @@ class ClassificationValidator:
 
     def __call__(self, model: nn.Module) -> Validation:
         """Judge a model that is in evaluation mode."""
-        paths = self._path_logits(cast(ClassifierModel, model))
-        log_probs = paths.mean(axis=0)
+        classifier = cast(ClassifierModel, model)
+        paths = self._path_logits(classifier)
+        log_probs = classifier.decide([torch.from_numpy(path) for path in paths]).numpy()
         log_probs = log_probs - np.logaddexp.reduce(log_probs, axis=1, keepdims=True)  # [batch, classes]
         truth, decided = self._tokens.labels, log_probs.argmax(axis=1)
         sureness = np.exp(log_probs.max(axis=1))

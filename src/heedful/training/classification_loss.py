@@ -5,7 +5,7 @@ would leave nothing to learn to the other. What is counted are documents, in the
 logits and labels; what a document is made of it does not know.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
 import torch
@@ -20,6 +20,9 @@ class PathModel(Protocol):
 
     def path_logits(self, token_ids: Tensor, keep: Tensor | None = None) -> list[Tensor]:
         """Return the logits [batch, classes] of each path."""
+
+    def decide(self, paths: Sequence[Tensor], /) -> Tensor:
+        """Weigh the logits [batch, classes] of the paths into those of the decision, [batch, classes]."""
 
 
 class LabelledTensors(Protocol):
@@ -65,7 +68,7 @@ def classification_loss(*, label_smoothing: float, regularizer: Regularizer) -> 
                 both = [path.chunk(2) for path in path_model.path_logits(torch.cat([batch.token_ids] * 2), keep)]
                 paths = [full for full, _ in both]
                 total = _cross_entropy(paths, batch.labels, label_smoothing) + weight * _sum_of(kl_divergence, both)
-        return LossSum(total, batch.num_target_tokens, _metrics(paths, batch.labels))
+        return LossSum(total, batch.num_target_tokens, _metrics(path_model.decide(paths), batch.labels))
 
     return loss
 
@@ -84,9 +87,8 @@ def _sum_of(divergence: Callable[[Tensor, Tensor, Tensor], Tensor], pairs: list[
 
 
 @torch.no_grad()
-def _metrics(paths: list[Tensor], labels: Tensor) -> dict[str, Tensor]:
-    """Sum what the decision of all paths together costs, and how often it is right."""
-    logits = torch.stack(paths).mean(dim=0)
+def _metrics(logits: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    """Sum what the decision, logits [batch, classes], costs, and how often it is right."""
     everywhere = torch.ones_like(labels, dtype=torch.bool)
     _, nll = label_smoothed_cross_entropy(logits, labels, everywhere, smoothing=0.0)
     return {"nll": nll, "accuracy": (logits.argmax(dim=-1) == labels).sum()}

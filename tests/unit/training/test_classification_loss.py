@@ -1,5 +1,7 @@
 """The loss of labelled documents, against the same thing written with torch's own functions."""
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -25,6 +27,9 @@ class TwoPaths(nn.Module):
         seen = token_ids[:, 0] if keep is None else token_ids[:, 0] * keep[:, 0]
         return [self.first[seen] + rows, self.second[seen] * (1 + rows)]
 
+    def decide(self, paths: Sequence[Tensor]) -> Tensor:
+        return 0.75 * paths[0] + 0.25 * paths[1]
+
 
 BATCH = LabelledBatch(torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 0]))
 
@@ -36,7 +41,7 @@ def test_each_path_pays_for_its_own_mistakes() -> None:
     expected = [functional.cross_entropy(path, BATCH.labels, label_smoothing=0.1, reduction="sum") for path in paths]
     assert_close(loss.loss_sum, expected[0] + expected[1])
     assert loss.num_tokens == 2
-    together = (paths[0] + paths[1]) / 2
+    together = 0.75 * paths[0] + 0.25 * paths[1]
     assert_close(loss.metrics["nll"], functional.cross_entropy(together, BATCH.labels, reduction="sum").detach())
     assert loss.metrics["accuracy"] == (together.argmax(dim=-1) == BATCH.labels).sum()
 
