@@ -6,9 +6,6 @@ import typer
 
 from heedful.cli import options
 from heedful.cli.console import note
-from heedful.config.classification import ClassificationRun
-from heedful.config.language_modeling import LanguageModelRun
-from heedful.config.run import RunConfig
 
 
 def train(
@@ -26,7 +23,10 @@ def train(
     Settings are overridden like this:
     heedful train CONFIG training.max_steps=500 name=short
     """
+    from heedful.config.classification import ClassificationRun
+    from heedful.config.language_modeling import LanguageModelRun
     from heedful.config.load import load_any
+    from heedful.config.run import RunConfig
 
     run = load_any(config, overrides or [])
     from heedful.training.display import make_display
