@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -156,6 +157,25 @@ def test_its_card_says_where_it_comes_from() -> None:
         assert named in card
     for source, target in DIRECTIONS:
         assert f"{source} → {target}" in card
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_what_the_readme_shows_is_what_it_says(translator: Translator, name: str) -> None:
+    [block] = re.findall(r"```console\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL)
+    commands = re.findall(r"\$ heedful translate(?: --to (\w\w))? (.*)\n((?:[^$].*\n)+)", block)
+    assert len(commands) == block.count("$ ") >= 3
+    for target, texts, expected in commands:
+        found = translator.translate_detailed(shlex.split(texts), to=target or None)
+        said = [translation.text for translation in found]
+        said += [f"warning: line {number}: {it}" for number, one in enumerate(found, 1) for it in one.warnings]
+        assert said == expected.splitlines()
+
+
+def test_the_examples_of_its_card_are_real(translator: Translator) -> None:
+    card = (ROOT / "docs" / "bundled-model.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| (de|fr|zh|en) \| ([^|]+) \|$", card, re.MULTILINE)
+    assert len(rows) == 6
+    assert [translator.translate(source, to=target) for source, target, _ in rows] == [text for _, _, text in rows]
 
 
 def test_the_demonstration_shows_all_directions_and_flags_what_is_beyond_it(heedful) -> None:
