@@ -1,7 +1,8 @@
 """Heedful: the Transformer of *Attention Is All You Need*, to train, use and see.
 
 `heedful.load()` returns the bundled translator, `heedful.load("runs/x")` one of your models: what was trained to
-translate has `.translate(...)`, what was trained to put labels on texts has `.classify(...)`.
+translate has `.translate(...)`, what was trained to put labels on texts `.classify(...)`, a language model `.score(...)`
+and `.generate(...)`.
 Importing this package imports no torch; the first `load` does.
 """
 
@@ -18,8 +19,8 @@ __all__ = ["__version__", "load"]
 def load(models: "Models" = None, *, device: str | None = None, quantize: "Quantization | None" = "auto") -> Any:
     """Load a model folder, or the model of a run folder; None stands for the model that ships with the package.
 
-    What comes back follows from what the model was trained for: a `Translator` or a `Classifier`. A list of
-    translators becomes an ensemble, whose members decide every token together; they must share a tokenizer.
+    What comes back follows from what the model was trained for: a `Translator`, a `Classifier` or a `TextModel`. A list
+    of translators becomes an ensemble, whose members decide every token together; they must share a tokenizer.
     `device` is "cpu", "cuda" or "cuda:1"; None takes a GPU when there is one. `quantize` is "int8" (CPU only), "none"
     or None, or "auto": int8 on a CPU that is fast with it; it concerns translators.
     """
@@ -27,10 +28,15 @@ def load(models: "Models" = None, *, device: str | None = None, quantize: "Quant
         from heedful.models.folder_files import task_of
         from heedful.tasks.folders import find_model_folder
 
-        if task_of(find_model_folder(models)) == "classification":
+        task = task_of(find_model_folder(models))
+        if task == "classification":
             from heedful.tasks.classification import load_classifier
 
             return load_classifier(models, device=device)
+        if task == "language_modeling":
+            from heedful.tasks.language_modeling import load_text_model
+
+            return load_text_model(models, device=device)
     from heedful.insight.tracing_translator import TracingTranslator
     from heedful.tasks.loading import load_translator
 

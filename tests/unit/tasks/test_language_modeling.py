@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import heedful
 from heedful.config.language_modeling import LanguageModelRun
 from heedful.config.load import parse_any
 from heedful.errors import ModelFolderError, UserError
@@ -11,7 +12,7 @@ from heedful.evaluation.dynamic import Adaptation
 from heedful.models.folder_files import task_of
 from heedful.models.language_model_folder import load_language_model_folder
 from heedful.tasks.evaluate_text import find_texts, known_text
-from heedful.tasks.language_modeling import load_text_model
+from heedful.tasks.language_modeling import TextModel, load_text_model
 from heedful.tasks.train_language_model import train_language_model
 from heedful.text.symbols import ByteSymbols, SubwordSymbols
 from heedful.training.display import make_display
@@ -82,7 +83,8 @@ def test_each_kind_learns_scores_and_writes(tmp_path, overrides, kind):
     curve = [record["loss"] for record in Journal(run / "metrics.jsonl").records() if record["kind"] == "validation"]
     assert curve[-1] < curve[0]
     assert task_of(run / "model") == "language_modeling"
-    model = load_text_model(run, device="cpu")
+    model = heedful.load(run, device="cpu")
+    assert isinstance(model, TextModel)
     assert isinstance(model.symbols, kind)
     text = (tmp_path / "test.txt").read_bytes()
     found = model.score(text)
