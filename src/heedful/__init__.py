@@ -1,8 +1,8 @@
 """Heedful: the Transformer of *Attention Is All You Need*, to train, use and see.
 
 `heedful.load()` returns the bundled translator, `heedful.load("runs/x")` one of your models: what was trained to
-translate has `.translate(...)`, what was trained to put labels on texts `.classify(...)`, a language model `.score(...)`
-and `.generate(...)`.
+translate has `.translate(...)`, what was trained to put labels on texts `.classify(...)`, and a language model
+`.score(...)` and `.generate(...)`.
 Importing this package imports no torch; the first `load` does.
 """
 
