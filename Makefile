@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test lint types format bench clean
+.PHONY: help setup demo test browser lint types format bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,8 +33,15 @@ $(INSTALLED): pyproject.toml constraints.txt
 demo: setup ## show the translator that ships with the package, in all six directions
 	@$(BIN)/heedful demo
 
-test: lint types ## lint, types and all tests
+test: lint types browser ## lint, types and all tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(TEST_WORKERS) --dist loadfile --durations 15
+
+browser: ## install Debian's Chromium for the browser tests, as root and where there is none
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "Installing Chromium ..." && \
+	  { apt-get install -qq -y --no-install-recommends chromium fonts-noto-cjk >/dev/null 2>&1 || \
+	  { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-noto-cjk >/dev/null; }; }; } || \
+	  echo "There is no Chromium here: the browser tests are skipped."
 
 lint: setup ## style and the usual mistakes
 	$(BIN)/ruff check .

@@ -93,8 +93,8 @@ def _word_bounds(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 
 def _begins_word(before: Token, token: Token) -> bool:
-    if (token.start, token.end) == (before.start, before.end):  # bytes of one character
-        return False
+    if before.text == SPACE_MARK or (token.start, token.end) == (before.start, before.end):
+        return False  # the word has only been opened; the bytes of one character stay together
     here, there = token.text[:1], before.text[-1:]
     apart = here >= _FIRST_CJK or there >= _FIRST_CJK
     return here == SPACE_MARK or apart or _is_mark(token.text) != _is_mark(before.text)

@@ -1,0 +1,46 @@
+"""A real Chromium, the system's own; where there is none, these tests are skipped."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """The browser, started once."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium; as root, `make browser` installs it")
+    arguments = ["--no-sandbox"] if os.getuid() == 0 else []
+    with playwright.sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(chromium: Any) -> Callable[..., Any]:
+    """Open a file for the time of a block, at whose end nothing must have been complained about or asked for."""
+
+    @contextmanager
+    def open_file(path: Path, *, width: int = 1440, **options: Any) -> Iterator[Any]:
+        page = chromium.new_page(viewport={"width": width, "height": 900}, **options)
+        complaints: list[str] = []
+        requests: list[str] = []
+        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        yield page
+        page.close()
+        assert complaints == []
+        assert [url for url in requests if url != path.as_uri() and not url.startswith("data:")] == []
+
+    return open_file

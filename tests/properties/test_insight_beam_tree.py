@@ -1,0 +1,66 @@
+"""The tree is the search: its best path is the output, and whatever was dropped really was worse."""
+
+import math
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heedful.decoding import StepList
+from heedful.insight.beam_tree import grow_tree
+
+from ..unit.decoding.scripted import EOS, log_probs_after
+from .test_decoding_search import FORBIDDEN, alphas, moody_script, run, seeds, sources_and_caps, vocabs
+
+
+@settings(max_examples=150)
+@given(seed=seeds, vocab=vocabs, cases=sources_and_caps, beam_size=st.integers(1, 5), alpha=alphas)
+def test_the_tree_is_the_search(seed, vocab, cases, beam_size, alpha) -> None:
+    script = moody_script(seed, vocab)
+    recorder = StepList()
+    found = run(script, cases, beam_size=beam_size, length_penalty=alpha, recorder=recorder)
+    for sentence, ((source, _), (best,)) in enumerate(zip(cases, found, strict=True)):
+        if best.finish_reason == "error":
+            continue
+        tree = grow_tree(recorder.steps, sentence=sentence, beam_size=beam_size, alpha=alpha, eos_id=EOS, spell=str)
+        path = tree.best_path
+        written = [*best.token_ids, EOS] if best.finish_reason == "eos" else best.token_ids
+        assert [node.token_id for node in path] == written
+        assert (path[-1].score, path[-1].fate) == (best.score, "finished")
+        assert [node.token_log_prob for node in path] == best.token_log_probs
+        assert [node.id for node in tree.nodes] == list(range(len(tree.nodes)))
+        check_nodes(tree, beam_size)
+        check_dropped_beginnings(tree, script, source)
+
+
+def check_nodes(tree, beam_size) -> None:
+    children = {node.id: [other for other in tree.nodes if other.parent == node.id] for node in tree.nodes}
+    winner = tree.nodes[tree.chosen]
+    for node in tree.nodes:
+        before = 0.0 if node.parent is None else tree.nodes[node.parent].log_prob
+        assert node.log_prob == before + node.token_log_prob
+        assert (node.fate == "extended") == bool(children[node.id])
+        assert (node.ended_at is None) == (node.fate == "extended")
+        same_step = [other for other in tree.nodes if other.step == node.step]
+        if node.fate == "pruned" and node.ended_at == node.step:
+            better = [other for other in same_step if other.rank < node.rank]
+            assert all(other.log_prob >= node.log_prob for other in better)
+            assert len(better) >= beam_size
+            if not node.is_end:  # it lost its place to others that go on
+                kept = [other for other in better if not other.is_end]
+                assert len(kept) >= beam_size or any(other.is_end and other.token_id != EOS for other in same_step)
+        if node.fate == "beaten" and node.is_end:
+            assert node.score <= winner.score
+    assert [node.id for node in tree.nodes if node.fate == "finished"] == [tree.chosen]
+
+
+def check_dropped_beginnings(tree, script, source) -> None:
+    """What was in the beam and has no child: each of its continuations was worse than all that are there."""
+    for node in tree.nodes:
+        if node.fate != "pruned" or node.ended_at == node.step:
+            continue
+        assert node.ended_at == node.step + 1
+        written = [other.token_id for other in tree.path(node.id)]
+        log_probs = log_probs_after(script, source, written)
+        allowed = [value for token, value in enumerate(log_probs) if token not in FORBIDDEN and value > -math.inf]
+        continued = [other.log_prob for other in tree.nodes if other.step == node.ended_at]
+        assert not allowed or not continued or node.log_prob + max(allowed) <= min(continued) + 1e-6

@@ -1,0 +1,153 @@
+"""A trace says what the translator says, in more words."""
+
+import numpy as np
+import pytest
+
+from heedful.errors import UserError
+from heedful.insight.tokens import Token, merge_words, target_tokens
+from heedful.insight.trace import trace_translation
+from heedful.models.int8 import Int8Transformer
+from heedful.tasks.loading import load_translator
+
+from ..tasks.tiny_models import save_model
+from .small_models import SENTENCE, small_translator
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("beam_size", [1, 2, 5])
+def test_the_trace_is_that_of_the_translation(norm, beam_size) -> None:
+    translator = small_translator(norm)
+    trace = translator.translate(SENTENCE, beam_size=beam_size, trace=True)
+    (plain,) = translator.translate_detailed([SENTENCE], beam_size=beam_size)
+    best = plain.alternatives[0]
+    assert (trace.text, trace.tokens, trace.finish_reason) == (best.text, best.tokens, best.finish_reason)
+    assert trace.score == pytest.approx(best.score, abs=1e-5)
+    assert trace.log_prob == pytest.approx(trace.forced_log_prob, abs=1e-4)
+    assert [step.log_prob for step in trace.steps] == pytest.approx(list(best.token_log_probs), abs=1e-4)
+    assert [node.text for node in trace.beam.best_path] == list(trace.tokens)
+    assert trace.warnings == plain.warnings
+    assert trace.engine == "float"
+
+
+def test_a_list_gives_a_list() -> None:
+    traces = small_translator().translate([SENTENCE, "the station"], trace=True)
+    assert [trace.source for trace in traces] == [SENTENCE, "the station"]
+
+
+def test_tokens_are_the_text_they_stand_for() -> None:
+    translator = small_translator(languages=("de", "en"))
+    text = "wo ist 𝄞 die  Straße"
+    trace = translator.translate(text, to="en", from_="de", trace=True)
+    assert [token.id for token in trace.source_tokens] == translator.tokenizer.encode_source(text, "en")
+    assert trace.source_tokens[0].is_special
+    assert trace.source_tokens[-1].is_special
+    covered = {place for token in trace.source_tokens for place in range(token.start, token.end)}
+    assert covered >= {place for place, character in enumerate(text) if character != " "}
+    clef = [token for token in trace.source_tokens if (token.start, token.end) == (7, 8)]
+    assert len(clef) == 4  # its bytes
+    assert "".join(trace.text[token.start : token.end] for token in trace.target_tokens) == trace.text
+    assert trace.input_tokens[1:] == trace.target_tokens[:-1]
+
+
+def test_bytes_of_an_output_stand_for_the_character_they_make() -> None:
+    tokenizer = small_translator().tokenizer
+    ids = [*tokenizer.encode_target("wo 𝄞 ist")]
+    tokens = target_tokens(tokenizer, ids)
+    assert [(token.start, token.end) for token in tokens if token.id in tokenizer.target.byte_ids] == [(3, 4)] * 4
+    assert tokens[-1] == Token("</s>", tokenizer.eos_id, 8, 8, is_special=True)
+    broken = target_tokens(tokenizer, [tokenizer.target.byte_ids[0xE4], *tokenizer.encode_target("wo")])
+    assert all(token.start <= token.end for token in broken)
+
+
+def test_words_are_made_of_their_pieces() -> None:
+    tokens = [
+        Token("<2de>", 9, 0, 0, True), Token("▁wonder", 1, 0, 6), Token("ful", 2, 6, 9), Token(",", 3, 9, 10),
+        Token("▁", 4, 10, 11), Token("<0xE5>", 5, 11, 12), Token("<0xB1>", 6, 11, 12), Token("书", 7, 12, 13),
+        Token("店", 8, 13, 14), Token("</s>", 2, 14, 14, True),
+    ]  # fmt: skip
+    words = merge_words(tokens, "wonderful, 山书店")
+    assert [word.text for word in words] == ["wonderful", ",", "山", "书", "店"]
+    assert [(word.first, word.end) for word in words] == [(1, 3), (3, 4), (4, 7), (7, 8), (8, 9)]
+
+
+def test_attention_is_had_by_use_layer_and_head() -> None:
+    trace = small_translator().translate(SENTENCE, trace=True)
+    written, read = len(trace.target_tokens), len(trace.source_tokens)
+    assert trace.attention("cross", layer=1, head=0).shape == (written, read)
+    assert trace.attention("decoder", layer=0, head=1).shape == (written, written)
+    np.testing.assert_array_equal(trace.attention("encoder", layer=2, head=1), trace.weights["encoder"][2, 1])
+    with pytest.raises(UserError, match=r"`layer` must be between 0 and 1, but is 2\."):
+        trace.attention("cross", layer=2, head=0)
+    with pytest.raises(UserError, match=r"`head` must be between 0 and 1, but is -1\."):
+        trace.attention("cross", layer=0, head=-1)
+    with pytest.raises(UserError, match='`kind` must be "encoder", "decoder" or "cross", but is "self"'):
+        trace.attention("self", layer=0, head=0)  # type: ignore[arg-type]
+
+
+def test_every_step_lists_the_most_probable_tokens() -> None:
+    trace = small_translator().translate(SENTENCE, beam_size=1, trace=True)
+    for step, token in zip(trace.steps, trace.target_tokens, strict=True):
+        values = [choice.log_prob for choice in step.top]
+        assert values == sorted(values, reverse=True)
+        assert len(values) == 8
+        if step.rank < 8:
+            assert step.top[step.rank].id == token.id
+            assert step.top[step.rank].log_prob == step.log_prob
+
+
+def test_a_given_hypothesis_is_written_and_not_searched_for() -> None:
+    translator = small_translator()
+    trace = trace_translation(translator, SENTENCE, hypothesis="der bahnhof")
+    assert (trace.text, trace.beam, trace.finish_reason) == ("der bahnhof", None, "eos")
+    assert trace.log_prob == pytest.approx(sum(step.log_prob for step in trace.steps))
+    found = translator.translate(SENTENCE, trace=True)
+    again = trace_translation(translator, SENTENCE, hypothesis=found.text)
+    if again.tokens == found.tokens:
+        assert again.log_prob == pytest.approx(found.log_prob, abs=1e-4)
+
+
+def test_the_search_goes_on_from_a_prefix() -> None:
+    translator = small_translator()
+    prefix = translator.tokenizer.encode_target("der bahnhof")[:-1]
+    trace = trace_translation(translator, SENTENCE, prefix_ids=prefix)
+    assert [token.id for token in trace.target_tokens[: len(prefix)]] == prefix
+    assert trace.text.startswith("der bahnhof")
+
+
+def test_the_int8_engine_is_read_through_its_float_twin(tmp_path) -> None:
+    if not Int8Transformer.is_available():
+        pytest.skip("there is no compiler")
+    translator = load_translator(save_model(tmp_path / "model"), device="cpu", quantize="int8")
+    trace = trace_translation(translator, SENTENCE)
+    assert trace.engine == "int8"
+    assert trace.text == translator.translate(SENTENCE)
+    assert 0 < abs(trace.log_prob - trace.forced_log_prob) < 0.01 * len(trace.tokens)
+    assert translator.readable_model is translator.readable_model
+
+
+def test_what_cannot_be_shown_is_refused(tmp_path) -> None:
+    translator = small_translator()
+    refusals = {
+        "   ": "The text to look into must not be empty, but is.",
+        "the " * 200: "The text must have at most 128 tokens to be looked into, but has ",
+    }
+    for text, sentence in refusals.items():
+        with pytest.raises(UserError) as refusal:
+            translator.translate(text, trace=True)
+        assert str(refusal.value).startswith(sentence)
+    several = small_translator(languages=("de", "en"))
+    with pytest.raises(UserError, match='must be in another language than "en", but seems to be in it already'):
+        several.translate(SENTENCE, to="en", from_="en", trace=True)
+    folders = [save_model(tmp_path / name) for name in ("a", "b")]
+    with pytest.raises(UserError, match="Only a single model can be looked into, but this one is an ensemble"):
+        trace_translation(load_translator(folders, quantize="none"), SENTENCE)
+    with pytest.raises(UserError, match="Either `hypothesis` or `prefix_ids` may be given, but both are"):
+        trace_translation(translator, SENTENCE, hypothesis="x", prefix_ids=[9])
+
+
+def test_a_way_through_a_third_language_shows_its_last_step() -> None:
+    translator = small_translator(languages=("de", "en", "fr"))
+    trace = translator.translate("wo ist der bahnhof", from_="de", to="fr", trace=True)
+    assert trace.source == translator.translate("wo ist der bahnhof", from_="de", to="en")
+    assert (trace.source_language, trace.target_language) == ("en", "fr")
+    assert trace.warnings[0].code == "pivot"
