@@ -27,6 +27,9 @@ def serve(
         list[str] | None,
         typer.Option("--allow-host", metavar="NAME", help="A name this server goes by, beside localhost."),
     ] = None,
+    deadline: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="What cannot be answered by then is refused.")
+    ] = 30.0,
     device: options.Device = None,
     quantize: options.Quantize = "auto",
 ) -> None:
@@ -38,6 +41,7 @@ def serve(
     """
     try:
         from heedful.serving.guard import Access
+        from heedful.serving.limits import Limits
         from heedful.serving.process import Settings
         from heedful.serving.process import serve as run
     except ModuleNotFoundError as missing:
@@ -47,5 +51,5 @@ def serve(
             f"The server needs the package {missing.name}. Install it: pip install 'heedful[serve]'."
         ) from None
     access = Access(hosts=frozenset(name.lower() for name in allow_host or ()), api_key=api_key or None)
-    settings = Settings(model or (), host, port, access, device, quantize)
+    settings = Settings(model or (), host, port, access, device, quantize, Limits(deadline_seconds=deadline))
     run(settings, say=note)

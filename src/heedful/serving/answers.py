@@ -20,14 +20,15 @@ def _encodable(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_encodable)]
-Code = Annotated[Text, Field(max_length=16)]
-ModelId = Annotated[Text, Field(max_length=64)]
+Code = Annotated[str, Field(max_length=16), AfterValidator(_encodable)]
+ModelId = Annotated[str, Field(max_length=64), AfterValidator(_encodable)]
+Key = Annotated[str, Field(max_length=256), AfterValidator(_encodable)]
 
 
 class WithKey(BaseModel):
     """What every request may carry."""
 
-    api_key: Annotated[Text, Field(max_length=256)] | None = Field(
+    api_key: Key | None = Field(
         None, description="The key, where the server asks for one; headers are the better place for it."
     )
 

@@ -40,7 +40,7 @@ from heedful.serving.texts import TranslatedText
 from heedful.text.language_detection import detect
 
 _FAILURES: dict[int | str, dict[str, Any]] = {
-    status: {"model": Failure, "description": meaning}
+    status: {"description": meaning, "content": {JSON: {"schema": Failure.model_json_schema()}}}
     for status, meaning in {
         400: "Something in the request must be mended; the sentence says what.",
         401: "The API key is missing or wrong.",

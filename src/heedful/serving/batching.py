@@ -126,6 +126,11 @@ class Batcher(Generic[AnyKey, AnyResult]):
         """Admit nothing more; what was admitted is finished."""
         self._is_draining = True
 
+    def check_open(self) -> None:
+        """Refuse when not even the smallest item would be admitted: before anybody takes the trouble to make items."""
+        with self._changed:
+            self._check_room(1, 1, time.monotonic() + self._limits.deadline_seconds)
+
     def submit(self, items: Sequence[Item[AnyKey, AnyResult]]) -> None:
         """Put the items of one caller into the queue, all of them or none; raises `RefusedError`."""
         self._loop = asyncio.get_running_loop()

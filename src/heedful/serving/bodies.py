@@ -85,14 +85,18 @@ def _form(body: bytes) -> dict[str, Any]:
 
 def _sentence(error: ValidationError) -> str:
     """Say the first problem in the grammar of our errors, without repeating what was sent."""
-    problem = error.errors(include_url=False, include_input=False)[0]
+    problems = error.errors(include_url=False, include_input=False)
+    # Of a field that may be one of two things, that it is not the other says least.
+    problem = next((one for one in problems if one["type"] not in ("string_type", "list_type")), problems[0])
     place = problem["loc"]
     name = f"`{place[0]}`" if place else "The body"
     if problem["type"] == "missing":
         return f"{name} must be given."
+    if problem["type"] == "string_unicode":
+        return f"{name} must be Unicode text, but has a lone surrogate."
     if place and place[0] == "q" and problem["type"] in ("string_type", "list_type"):
         return "`q` must be a text or a list of texts."
-    message = problem["msg"].removeprefix("Value error, ")
+    message = problem["msg"].removeprefix("Value error, ").replace(" after validation", "")
     message = message.replace("Input should", "must", 1).replace("String should", "must", 1)
     message = message.replace("List should", "must", 1).replace("greater than or equal to", "at least")
     return f"{name} {message.replace('less than or equal to', 'at most')}."

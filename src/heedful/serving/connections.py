@@ -6,6 +6,7 @@ and closed; who does not read the answer is cut off; and the number of connectio
 """
 
 import asyncio
+from http import HTTPStatus
 from typing import Any
 
 import h11
@@ -26,6 +27,7 @@ def protocol_with(limits: Limits) -> type[H11Protocol]:
             super().__init__(config, *args, **kwargs)
             self._arrival: asyncio.TimerHandle | None = None
             self._is_lingering = False
+            self._num_ignored = 0
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -40,7 +42,12 @@ def protocol_with(limits: Limits) -> type[H11Protocol]:
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            if self._is_lingering or self.transport.is_closing():
+            if self.transport.is_closing():
+                return
+            if self._is_lingering:
+                self._num_ignored += len(data)
+                if self._num_ignored > limits.linger_bytes:
+                    self.transport.abort()
                 return
             if self._arrival is None and not self._is_answering():
                 self._expect_request()
@@ -51,13 +58,21 @@ def protocol_with(limits: Limits) -> type[H11Protocol]:
         def on_response_complete(self) -> None:
             self._stop_clock()
             if self.conn.their_state is h11.SEND_BODY and not self.transport.is_closing():
-                # Closed at once, the connection would be reset and the refusal might never be read.
-                self._is_lingering = True
                 self.server_state.total_requests += 1
-                self.transport.write_eof()
-                self.loop.call_later(limits.linger_seconds, self._close)
-                return
-            super().on_response_complete()
+                self._linger()
+            else:
+                super().on_response_complete()
+
+        def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - ours says the same in our words
+            self._stop_clock()
+            self.transport.write(_NOT_HTTP)
+            self._linger()
+
+        def _linger(self) -> None:
+            """Close, but not at once: a connection with unread data would be reset, and the refusal might be lost."""
+            self._is_lingering = True
+            self.transport.write_eof()
+            self.loop.call_later(limits.linger_seconds, self._close)
 
         def timeout_keep_alive_handler(self) -> None:
             super().timeout_keep_alive_handler()
@@ -82,10 +97,12 @@ def protocol_with(limits: Limits) -> type[H11Protocol]:
     return BoundedProtocol
 
 
-def _raw(status_line: bytes, sentence: str) -> bytes:
-    refusal = refuse(503, sentence, {"retry-after": "1", "connection": "close"})
+def _raw(status: HTTPStatus, sentence: str) -> bytes:
+    """Write an answer to what never became a request."""
+    refusal = refuse(status, sentence, {"retry-after": "1", "connection": "close"})
     headers = "".join(f"{name}: {value}\r\n" for name, value in refusal.headers.items())
-    return b"HTTP/1.1 " + status_line + b"\r\n" + headers.encode() + b"\r\n" + refusal.body
+    return f"HTTP/1.1 {status.value} {status.phrase}\r\n{headers}\r\n".encode() + refusal.body
 
 
-_TOO_MANY = _raw(b"503 Service Unavailable", "Too many connections are open. Try again in 1 s.")
+_TOO_MANY = _raw(HTTPStatus.SERVICE_UNAVAILABLE, "Too many connections are open. Try again in 1 s.")
+_NOT_HTTP = _raw(HTTPStatus.BAD_REQUEST, "The request must be HTTP, with at most 64 KiB of headers.")

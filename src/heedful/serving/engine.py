@@ -74,7 +74,8 @@ class Engine:
         self.queue: Batcher[TranslationKey | Exclusive, Any] = Batcher(model_id, self._run, limits, observer)
 
     def plan(self, texts: Sequence[str], asked: Asked) -> list[TextPlan]:
-        """Settle languages and units of the texts; raises `UserError` for what the model cannot do."""
+        """Settle languages and units of the texts; raises `UserError` for what cannot be done, or `RefusedError`."""
+        self.queue.check_open()
         self.translator.directions.check(asked.source, asked.target)
         return [plan_text(self.translator, text, asked.source, asked.target) for text in texts]
 

@@ -9,11 +9,12 @@ knows HTTP and nothing of translation.
 import asyncio
 import base64
 import binascii
+import contextlib
 import hmac
 import ipaddress
 import logging
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +72,7 @@ class Guard:
             return
         started = time.monotonic()
         answer = _Answer(send)
+        body: bytes | None = None
         try:
             headers = _headers(scope)
             self._check_sender(headers)
@@ -80,7 +82,7 @@ class Guard:
         except _ClientLeftError:
             self._measures.on_vanished()
         except Exception as failure:
-            await answer.fail(failure)
+            await answer.fail(failure, None if body is not None else self._let_finish(receive))
         if answer.status:
             route = getattr(scope.get("route"), "path", "other")
             self._measures.on_request(route, answer.status, time.monotonic() - started)
@@ -107,6 +109,17 @@ class Guard:
             for task in (work, gone):
                 task.cancel()
             await asyncio.gather(work, gone, return_exceptions=True)
+
+    async def _let_finish(self, receive: Receive) -> None:
+        """Read on for a moment: a sender whose connection is closed while it sends never reads the refusal."""
+        num_bytes = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.linger_seconds):
+                while num_bytes < self._limits.linger_bytes:
+                    message = await receive()
+                    if not message.get("more_body", False):
+                        return
+                    num_bytes += len(message["body"])
 
     def _check_sender(self, headers: dict[str, str]) -> None:
         host = headers.get("host", "")
@@ -179,8 +192,8 @@ class _Answer:
             self.is_complete = True
         await self._send(message)
 
-    async def fail(self, failure: Exception) -> None:
-        """Say in a sentence what went wrong, unless an answer has begun already."""
+    async def fail(self, failure: Exception, meanwhile: Coroutine[Any, Any, None] | None) -> None:
+        """Say in a sentence what went wrong, unless an answer has begun; `meanwhile` runs before the answer ends."""
         refusal = describe(failure)
         if refusal.status == 500:
             _log.error("a request failed", exc_info=failure)
@@ -188,7 +201,10 @@ class _Answer:
             return
         headers = [(name.encode(), value.encode()) for name, value in refusal.headers.items()]
         await self.send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": refusal.body})
+        await self.send({"type": "http.response.body", "body": refusal.body, "more_body": meanwhile is not None})
+        if meanwhile is not None:
+            await meanwhile
+            await self.send({"type": "http.response.body", "body": b""})
 
 
 def _headers(scope: Scope) -> dict[str, str]:

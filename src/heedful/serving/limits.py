@@ -39,8 +39,9 @@ class Limits:
     """A request must have arrived whole by then, or its connection is closed."""
 
     keep_alive_seconds: int = 5
-    linger_seconds: float = 1.0
-    """How long a refused sender may go on sending, so that it reads the refusal before the connection closes."""
+    linger_seconds: float = 0.5
+    linger_bytes: int = 8 << 20
+    """How long, and how much, a refused sender may go on sending, so that it reads the refusal before the end."""
 
     max_connections: int = 800
     """Below the 1,024 open files that a process has by default."""

@@ -8,6 +8,7 @@ import errno
 import ipaddress
 import logging
 import socket
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -66,6 +67,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         backlog=1024,
     )
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    # Python hands over between threads every 5 ms by default; a refusal takes several turns and is to be quick.
+    sys.setswitchinterval(0.0005)
     server = _DrainingServer(config, engines, settings.limits)
     say(f"Serving {', '.join(engines.ids)} at http://{name}:{port} (API: /docs). Ctrl-C ends it.")
     server.run(sockets=[listener])

@@ -1,0 +1,240 @@
+"""What a hostile or broken client sends: answered with 4xx, soon, in a sentence; and who has no key gets nothing.
+
+The server runs with a key, so that every request here also shows that the key is asked for.
+"""
+
+import asyncio
+import gzip
+import json
+import random
+import re
+import socket
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+
+import hypothesis
+import pytest
+import schemathesis
+from benchmarks.load import Answer, ServerProcess, exchange
+from schemathesis import GenerationMode
+from schemathesis.checks import positive_data_acceptance
+
+from ..unit.tasks.tiny_models import save_model
+
+KEY = "a-key-of-this-test"
+CANARY = "xyzzy-canary"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    folder = save_model(tmp_path_factory.mktemp("model") / "tiny", languages=("de", "en"))
+    with ServerProcess("--model", folder, HEEDFUL_API_KEY=KEY) as process:
+        yield process
+        assert "Traceback" not in "".join(process.log)
+        assert CANARY not in "".join(process.log)
+
+
+def send(server: ServerProcess, body: bytes, *headers: str, path: str = "/translate", method: str = "POST") -> Answer:
+    given = [f"Host: {server.host}:{server.port}", f"Authorization: Bearer {KEY}", "Connection: close", *headers]
+    if not any(header.lower().startswith(("content-length", "transfer-encoding")) for header in headers):
+        given.append(f"Content-Length: {len(body)}")
+    head = "\r\n".join([f"{method} {path} HTTP/1.1", *given])
+    return raw(server, head.encode() + b"\r\n\r\n" + body)
+
+
+def raw(server: ServerProcess, request: bytes) -> Answer:
+    async def bounded() -> Answer:
+        async with asyncio.timeout(5):
+            return await exchange(server, request)
+
+    started = time.monotonic()
+    answer = asyncio.run(bounded())
+    return Answer(answer.status, answer.headers, answer.body, time.monotonic() - started)
+
+
+def assert_refused(answer: Answer, *statuses: int) -> None:
+    assert answer.status in (statuses or range(400, 500)), answer
+    assert answer.seconds < 1
+    assert CANARY.encode() not in answer.body
+    assert b"Traceback" not in answer.body
+
+
+JSON_HEADER = "Content-Type: application/json"
+GOOD = json.dumps({"q": "where", "source": "en", "target": "de"}).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        (b"", ["Content-Length: 10737418240", JSON_HEADER], 413),
+        (b"x" * (1 << 20) + b"x", [JSON_HEADER], 413),
+        (gzip.compress(b" " * 50_000_000), ["Content-Encoding: gzip", JSON_HEADER], 415),
+        (b"[" * 500_000, [JSON_HEADER], 400),
+        (b'{"q":' * 100_000, [JSON_HEADER], 400),
+        (b'{"q": NaN, "target": "de"}', [JSON_HEADER], 400),
+        (b'{"q": "\\ud800 xyzzy-canary", "target": "de"}', [JSON_HEADER], 400),
+        (b'{"q": {"xyzzy-canary": 1}, "target": ["de"]}', [JSON_HEADER], 400),
+        (b'{"q": "a", "target": "de", "beam": ' + b"1" * 5000 + b"}", [JSON_HEADER], 400),
+        (b"\x80\x81\x82", [JSON_HEADER], 400),
+        (b"q=%80%81&target=de", ["Content-Type: application/x-www-form-urlencoded"], 400),
+        (b"&" * 100_000, ["Content-Type: application/x-www-form-urlencoded"], 400),
+        (b"--x\r\n", ["Content-Type: multipart/form-data; boundary=x"], 415),
+        (GOOD, ["Content-Length: -1", JSON_HEADER], 400),
+        (GOOD, [JSON_HEADER, *(f"X-{number}: {'v' * 50}" for number in range(20_000))], 400),
+        (json.dumps({"q": CANARY * 5000, "target": "de"}).encode(), [JSON_HEADER], 413),
+    ],
+    ids=[
+        "ten gigabytes announced",
+        "a byte too many",
+        "gzip bomb",
+        "deep list",
+        "deep object",
+        "NaN",
+        "lone surrogate",
+        "wrong types",
+        "5,000 digits",
+        "not UTF-8",
+        "form not UTF-8",
+        "form of nothing",
+        "multipart",
+        "negative length",
+        "20,000 headers",
+        "too many characters",
+    ],
+)
+def test_bad_input_is_answered_with_4xx_within_a_second(
+    server: ServerProcess, body: bytes, headers: list[str], status: int
+) -> None:
+    assert_refused(send(server, body, *headers), status)
+    assert send(server, GOOD, JSON_HEADER).status == 200
+
+
+def test_a_body_without_an_end_is_cut_off(server: ServerProcess) -> None:
+    with socket.create_connection((server.host, server.port), timeout=5) as connection:
+        head = f"POST /translate HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {KEY}\r\n"
+        connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+        started = time.monotonic()
+        sent = 0
+        try:
+            while time.monotonic() - started < 5:
+                connection.sendall(chunk)
+                sent += len(chunk)
+        except OSError:
+            pass
+        assert sent < 50_000_000
+        assert time.monotonic() - started < 4
+        received = b""
+        try:
+            while part := connection.recv(65536):
+                received += part
+        except ConnectionResetError:
+            pass
+        assert b" 413 " in received.split(b"\r\n")[0]
+
+
+def test_slow_connections_are_closed_within_ten_seconds_and_disturb_nobody(server: ServerProcess) -> None:
+    head = f"POST /translate HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {KEY}\r\n".encode()
+    beginnings = [b"", head, head + b"Content-Length: 99\r\n\r\n"]
+    waiting = []
+    for number in range(60):
+        connection = socket.create_connection((server.host, server.port))
+        connection.sendall(beginnings[number % 3])
+        waiting.append(connection)
+    started = time.monotonic()
+    closed: dict[int, float] = {}
+    while len(closed) < len(waiting) and time.monotonic() - started < 12:
+        assert send(server, GOOD, JSON_HEADER).status == 200
+        for number, connection in enumerate(waiting):
+            if number not in closed and is_closed(connection, b"x" if number % 3 else b""):
+                closed[number] = time.monotonic() - started
+        time.sleep(0.5)
+    assert len(closed) == len(waiting)
+    assert max(closed.values()) < 10
+    for connection in waiting:
+        connection.close()
+
+
+def is_closed(connection: socket.socket, drop: bytes) -> bool:
+    """Send one more byte, as slow clients do, and say whether the other side has hung up."""
+    connection.setblocking(False)
+    try:
+        if drop:
+            connection.send(drop)
+        return connection.recv(4096) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_every_route_but_health_asks_for_the_key(server: ServerProcess) -> None:
+    schema = json.loads(send(server, b"", path="/openapi.json", method="GET").body)
+    routes = [(path, method.upper()) for path, methods in schema["paths"].items() for method in methods]
+    assert len(routes) >= 9
+    for path, method in [*routes, ("/docs", "GET"), ("/docs.js", "GET"), ("/openapi.json", "GET"), ("/nothing", "GET")]:
+        for header in ("", "Authorization: Bearer wrong\r\n", "X-API-Key: \r\n", "Authorization: Basic !\r\n"):
+            head = (
+                f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{header}Content-Length: 0\r\n\r\n"
+            )
+            answer = raw(server, head.encode())
+            assert answer.status == (200 if path == "/health" else 401), (path, method, header)
+    assert raw(server, b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").status == 200
+
+
+def test_the_key_is_taken_wherever_clients_put_it(server: ServerProcess) -> None:
+    body = json.dumps({"q": "where", "source": "en", "target": "de", "api_key": KEY}).encode()
+    basic = b64encode(f"anybody:{KEY}".encode()).decode()
+    for content, header in (
+        (body, ""),
+        (GOOD, f"X-API-Key: {KEY}\r\n"),
+        (GOOD, f"Authorization: Basic {basic}\r\n"),
+    ):
+        head = f"POST /translate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{JSON_HEADER}\r\n{header}"
+        answer = raw(server, f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
+        assert answer.status == 200
+
+
+def test_random_bytes_do_not_harm_it(server: ServerProcess) -> None:
+    chance = random.Random(5)
+    whole = f"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(GOOD)}\r\n\r\n".encode() + GOOD
+    for _ in range(200):
+        request = bytearray(whole)
+        for _ in range(chance.randint(1, 12)):
+            request[chance.randrange(len(request))] = chance.randrange(256)
+        with socket.create_connection((server.host, server.port), timeout=5) as connection:
+            connection.sendall(request)
+            connection.shutdown(socket.SHUT_WR)
+            answer = connection.recv(65536)
+        assert not answer or parse_status(answer) < 500, bytes(request)
+    assert send(server, GOOD, JSON_HEADER).status == 200
+
+
+def parse_status(answer: bytes) -> int:
+    found = re.match(rb"HTTP/1\.1 (\d+)", answer)
+    assert found, answer
+    return int(found[1])
+
+
+def test_no_generated_request_breaks_it(server: ServerProcess) -> None:
+    """Let schemathesis draw requests, good and bad, from the server's own description of itself."""
+    schema = schemathesis.openapi.from_url(f"{server.url}/openapi.json", headers={"Authorization": f"Bearer {KEY}"})
+    operations = [operation.ok() for operation in schema.get_all_operations()]
+    assert len(operations) >= 9
+    for operation in operations:
+        has_body = operation.method == "post"
+        for mode in GenerationMode if has_body else [GenerationMode.POSITIVE]:
+            draw(operation, mode, max_examples=20 if has_body else 2)
+
+
+def draw(operation: schemathesis.APIOperation, mode: GenerationMode, max_examples: int) -> None:
+    @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
+    @hypothesis.settings(max_examples=max_examples, suppress_health_check=list(hypothesis.HealthCheck))
+    def call(case: schemathesis.Case) -> None:
+        # What a schema cannot say, as which languages go together, is refused: good data may get a 4xx.
+        case.call_and_validate(
+            headers={"Authorization": f"Bearer {KEY}"}, timeout=10, excluded_checks=[positive_data_acceptance]
+        )
+
+    call()

@@ -1,0 +1,104 @@
+"""The server with more asked of it than it can do: nothing is lost, who is refused is told when to come again.
+
+benchmarks/serve_load.py asks the same for longer and prints the figures; here the bounds are loose, because the machine
+may be busy with other tests.
+"""
+
+import asyncio
+import json
+import re
+import time
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from benchmarks.load import LOST, Answer, ServerProcess, ask, closed_loop, counts, open_loop, quantile
+
+SENTENCES = ["Where is the station?", "I have lost my keys this morning.", "She drinks coffee every day.", "Thank you."]
+LONG = "The weather is nice, and we will go for a walk in the park. " * 12
+DEADLINE = 6
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ServerProcess]:
+    """The bundled model: it takes long enough for queues to form."""
+    with ServerProcess("--deadline", str(DEADLINE)) as process:
+        yield process
+
+
+def request(sentence: str) -> dict[str, str]:
+    return {"q": sentence, "source": "en", "target": "de"}
+
+
+def metric(server: ServerProcess, name: str) -> float:
+    with urllib.request.urlopen(f"{server.url}/metrics") as answer:
+        page = answer.read().decode()
+    return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", page, re.MULTILINE))
+
+
+def test_answers_do_not_depend_on_company_and_come_to_whom_they_belong(server: ServerProcess) -> None:
+    sentences = [f"I have {number} apples and {number + 1} pears." for number in range(40)]
+
+    async def all_at_once() -> list[Answer]:
+        return list(await asyncio.gather(*(ask(server, "/translate", request(sentence)) for sentence in sentences)))
+
+    together = asyncio.run(all_at_once())
+    assert counts(together) == {200: 40}
+    alone = [asyncio.run(ask(server, "/translate", request(sentence))) for sentence in sentences[::10]]
+    assert [answer.body for answer in together[::10]] == [answer.body for answer in alone]
+    assert metric(server, "heedful_batch_items_count") < metric(server, "heedful_batch_items_sum") / 1.5
+
+
+def test_at_four_times_its_capacity_nothing_is_lost(server: ServerProcess) -> None:
+    capacity = asyncio.run(closed_loop(server, SENTENCES, clients=16, seconds=2))
+    memory = server.memory_mb()
+    answers = asyncio.run(open_loop(server, SENTENCES, rate=4 * capacity, seconds=3))
+    found = counts(answers)
+    assert set(found) <= {200, 429, 503}, found
+    assert found[200] >= capacity
+    assert server.memory_mb() < memory + 64
+    admitted = [answer.seconds for answer in answers if answer.status == 200]
+    assert quantile(admitted, 0.99) < DEADLINE + 1
+    refused = [answer for answer in answers if answer.status != 200]
+    assert refused
+    for answer in refused:
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
+        assert list(json.loads(answer.body)) == ["error"]
+    assert quantile([answer.seconds for answer in refused], 0.5) < 0.5
+
+
+def test_clients_that_vanish_stop_costing(server: ServerProcess) -> None:
+    async def vanish() -> float:
+        asking = [asyncio.ensure_future(ask(server, "/translate", request(LONG))) for _ in range(60)]
+        await asyncio.sleep(1)
+        for one in asking:
+            one.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+        started = time.monotonic()
+        assert (await ask(server, "/translate", request(SENTENCES[0]))).status == 200
+        return time.monotonic() - started
+
+    before = metric(server, "heedful_abandoned_items_total")
+    # The long texts alone would keep the server busy for several times this.
+    assert asyncio.run(vanish()) < 2.5
+    assert metric(server, "heedful_abandoned_items_total") > before
+    assert metric(server, "heedful_vanished_clients_total") > 0
+    assert metric(server, "heedful_queued_items") == 0
+
+
+def test_sigterm_under_load_loses_no_admitted_request(server: ServerProcess) -> None:
+    async def end() -> tuple[list[Answer], Answer, int]:
+        asking = [asyncio.ensure_future(ask(server, "/translate", request(SENTENCES[n % 4]))) for n in range(60)]
+        await asyncio.sleep(0.3)
+        ended = asyncio.ensure_future(asyncio.to_thread(server.terminate))
+        await asyncio.sleep(0.05)
+        late = await ask(server, "/translate", request(SENTENCES[0]))
+        return list(await asyncio.gather(*asking)), late, await ended
+
+    answers, late, code = asyncio.run(end())
+    assert counts(answers)[LOST] == 0
+    assert set(counts(answers)) <= {200, 429, 503}
+    assert counts(answers)[200] > 0
+    assert late.status in (503, LOST)  # told to come again, or too late even for that
+    assert code == -15
+    assert "Traceback" not in "".join(server.log)

@@ -1,0 +1,249 @@
+"""The queue: what is gathered, what is refused, what is dropped, and that one bad item costs nobody else anything."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from heedful.serving.batching import AbandonedError, Batcher, Item, RefusedError
+from heedful.serving.limits import Limits
+
+LIMITS = Limits(max_queued_items=4, max_queued_tokens=100, max_batch_items=3, max_batch_tokens=40, deadline_seconds=5)
+
+
+class Worker:
+    """Shouts the texts; a text may also hold it up, break it, or make it wait until nobody listens."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.gate = threading.Event()
+        self.was_abandoned = threading.Event()
+
+    def __call__(self, key: str, texts: Sequence[str], is_abandoned: Callable[[], bool]) -> list[str]:
+        self.batches.append(list(texts))
+        if "hold" in texts:
+            self.gate.wait(5)
+        if "bad" in texts:
+            raise ValueError("this one is bad")
+        while "endless" in texts:
+            if is_abandoned():
+                self.was_abandoned.set()
+                raise AbandonedError
+            time.sleep(0.001)
+        return [f"{key}:{text.upper()}" for text in texts]
+
+
+class Notes:
+    def __init__(self) -> None:
+        self.abandoned = 0
+        self.batches: list[int] = []
+
+    def on_batch(self, num_items: int, num_tokens: int, seconds: float) -> None:
+        self.batches.append(num_items)
+
+    def on_abandoned(self, num_items: int) -> None:
+        self.abandoned += num_items
+
+
+class Scene:
+    """A queue with its worker, inside a running event loop."""
+
+    def __init__(self, limits: Limits = LIMITS) -> None:
+        self.worker, self.notes = Worker(), Notes()
+        self.queue: Batcher[str, str] = Batcher("test", self.worker, limits, self.notes)
+
+    def put(
+        self, text: str, key: str = "k", tokens: int = 1, seconds: float = 5, alone: bool = False
+    ) -> Item[str, str]:
+        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        item = Item(key, text, tokens, time.monotonic() + seconds, future, is_alone=alone)
+        self.queue.submit([item])
+        return item
+
+    async def occupy(self) -> Item[str, str]:
+        """Keep the worker busy, so that what comes next has to wait."""
+        item = self.put("hold")
+        await self.until(lambda: self.worker.batches == [["hold"]])
+        return item
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(5):
+            while not holds():
+                await asyncio.sleep(0.001)
+
+
+def run(scene: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(scene())
+
+
+def test_what_waits_together_is_done_together_and_comes_back_to_whom_it_belongs() -> None:
+    async def scene() -> None:
+        it = Scene()
+        first = await it.occupy()
+        items = [it.put(text) for text in ("a", "b", "c")]
+        it.worker.gate.set()
+        assert [await item.outcome for item in (first, *items)] == ["k:HOLD", "k:A", "k:B", "k:C"]
+        assert it.worker.batches == [["hold"], ["a", "b", "c"]]
+        await it.until(lambda: it.queue.is_idle)
+        assert it.notes.batches == [1, 3]
+
+    run(scene)
+
+
+def test_only_equal_keys_share_a_batch_and_the_oldest_comes_first() -> None:
+    async def scene() -> None:
+        it = Scene()
+        await it.occupy()
+        items = [it.put("a", "x"), it.put("b", "y"), it.put("c", "x")]
+        it.worker.gate.set()
+        assert [await item.outcome for item in items] == ["x:A", "y:B", "x:C"]
+        assert it.worker.batches[1:] == [["a", "c"], ["b"]]
+
+    run(scene)
+
+
+def test_a_batch_keeps_its_budget_of_items_and_tokens() -> None:
+    async def scene() -> None:
+        it = Scene(replace(LIMITS, max_queued_items=9))
+        await it.occupy()
+        items = [it.put(text) for text in "abcd"] + [it.put("long", tokens=30), it.put("more", tokens=30)]
+        it.worker.gate.set()
+        await asyncio.gather(*(item.outcome for item in items))
+        assert it.worker.batches[1:] == [["a", "b", "c"], ["d", "long"], ["more"]]
+
+    run(scene)
+
+
+def test_what_is_listened_to_has_a_batch_of_its_own() -> None:
+    async def scene() -> None:
+        it = Scene()
+        await it.occupy()
+        items = [it.put("a"), it.put("solo", alone=True), it.put("b")]
+        it.worker.gate.set()
+        await asyncio.gather(*(item.outcome for item in items))
+        assert it.worker.batches[1:] == [["a", "b"], ["solo"]]
+
+    run(scene)
+
+
+@pytest.mark.parametrize(("count", "tokens"), [(4, 1), (2, 50)], ids=["items", "tokens"])
+def test_a_full_queue_refuses_at_once_and_says_when_to_come_again(count: int, tokens: int) -> None:
+    async def scene() -> None:
+        it = Scene()
+        held = await it.occupy()
+        items = [it.put("a", tokens=tokens) for _ in range(count)]
+        with pytest.raises(RefusedError, match=r"Too many requests are waiting\. Try again in 1 s\.") as refused:
+            it.put("one more")
+        assert (refused.value.reason, refused.value.retry_after) == ("full", 1)
+        it.worker.gate.set()
+        await asyncio.gather(held.outcome, *(item.outcome for item in items))
+
+    run(scene)
+
+
+def test_what_is_larger_than_the_queue_is_done_when_nothing_else_waits() -> None:
+    async def scene() -> None:
+        it = Scene()
+        assert await it.put("a book", tokens=1000).outcome == "k:A BOOK"
+
+    run(scene)
+
+
+def test_what_would_come_too_late_is_refused_before_it_waits() -> None:
+    async def scene() -> None:
+        it = Scene()
+        slow = it.put("hold", tokens=5)
+        asyncio.get_running_loop().call_later(0.5, it.worker.gate.set)  # ten tokens a second
+        await slow.outcome
+        await it.until(lambda: it.queue.is_idle)
+        it.worker.gate.clear()
+        held = it.put("hold", tokens=40)
+        with pytest.raises(RefusedError, match="would come too late") as refused:
+            it.put("impatient", seconds=1)
+        assert refused.value.reason == "late"
+        assert 3 <= refused.value.retry_after <= 5
+        it.worker.gate.set()
+        await held.outcome
+
+    run(scene)
+
+
+def test_who_goes_away_leaves_the_queue_and_makes_room() -> None:
+    async def scene() -> None:
+        it = Scene()
+        held = await it.occupy()
+        items = [it.put("gone") for _ in range(4)]
+        it.queue.withdraw(items)
+        assert (it.queue.num_waiting, it.queue.num_waiting_tokens, it.notes.abandoned) == (0, 0, 4)
+        stays = it.put("stays")
+        it.worker.gate.set()
+        await held.outcome
+        assert await stays.outcome == "k:STAYS"
+        assert it.worker.batches == [["hold"], ["stays"]]
+
+    run(scene)
+
+
+def test_a_running_batch_nobody_waits_for_stops_in_the_middle() -> None:
+    async def scene() -> None:
+        it = Scene()
+        item = it.put("endless")
+        await it.until(lambda: bool(it.worker.batches))
+        it.queue.withdraw([item])
+        await it.until(it.worker.was_abandoned.is_set)
+        assert await it.put("next").outcome == "k:NEXT"
+        assert it.notes.abandoned == 1
+
+    run(scene)
+
+
+def test_what_is_past_its_deadline_is_not_begun() -> None:
+    async def scene() -> None:
+        it = Scene()
+        held = await it.occupy()
+        late = it.put("late", seconds=0.05)
+        await asyncio.sleep(0.1)
+        it.worker.gate.set()
+        await held.outcome
+        assert await it.put("next").outcome == "k:NEXT"
+        assert it.worker.batches == [["hold"], ["next"]]
+        assert not late.outcome.done()
+
+    run(scene)
+
+
+def test_a_bad_item_fails_alone() -> None:
+    async def scene() -> None:
+        it = Scene()
+        await it.occupy()
+        items = [it.put(text) for text in ("a", "bad", "c")]
+        it.worker.gate.set()
+        done = await asyncio.gather(*(item.outcome for item in items), return_exceptions=True)
+        assert done[0] == "k:A"
+        assert isinstance(done[1], ValueError)
+        assert done[2] == "k:C"
+        assert await it.put("next").outcome == "k:NEXT"
+
+    run(scene)
+
+
+def test_draining_finishes_what_was_admitted_and_admits_nothing() -> None:
+    async def scene() -> None:
+        it = Scene()
+        held = await it.occupy()
+        waits = it.put("waits")
+        it.queue.drain()
+        assert not it.queue.is_ready
+        with pytest.raises(RefusedError, match="The server is ending") as refused:
+            it.put("too late")
+        assert refused.value.reason == "draining"
+        assert not it.queue.is_idle
+        it.worker.gate.set()
+        assert [await held.outcome, await waits.outcome] == ["k:HOLD", "k:WAITS"]
+        await it.until(lambda: it.queue.is_idle)
+
+    run(scene)
