@@ -5,6 +5,7 @@ a head could be masked, and pays nothing for it. What a head found enters the mo
 is off when its part of what W^O reads is zero. A layer is off when its sub-layers add nothing to the residual stream.
 """
 
+import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ class Ablation:
 
 @contextmanager
 def switched_off(model: Transformer, parts: Collection[Part]) -> Iterator[None]:
-    """Run a model without some of its parts, in `forward` and in a search alike."""
+    """Run a model without some of its parts, in `forward` and in a search alike; for other threads it stays whole."""
     handles = [handle for part in parts for handle in _switch_off(model, part)]
     try:
         yield
@@ -127,13 +128,16 @@ def _switch_off(model: Transformer, part: Part) -> list[Any]:
     last = [layer.self_attention.output, layer.feed_forward.contract]
     if isinstance(layer, DecoderLayer):
         last.append(layer.cross_attention.output)
-    return [module.register_forward_hook(_silence) for module in last]
+    return [module.register_forward_hook(_silent()) for module in last]
 
 
 def _without(features: slice) -> Any:
     """Make a hook that takes `features` away from what a module reads, [rows, length, dim]."""
+    owner = threading.get_ident()
 
     def hook(_: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        if threading.get_ident() != owner:
+            return args
         states = args[0].clone()
         states[..., features] = 0.0
         return (states, *args[1:])
@@ -141,8 +145,14 @@ def _without(features: slice) -> Any:
     return hook
 
 
-def _silence(_: nn.Module, __: tuple[Tensor, ...], output: Tensor) -> Tensor:
-    return torch.zeros_like(output)
+def _silent() -> Any:
+    """Make a hook that lets a module say nothing."""
+    owner = threading.get_ident()
+
+    def hook(_: nn.Module, __: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        return torch.zeros_like(output) if threading.get_ident() == owner else output
+
+    return hook
 
 
 def _layers(model: Transformer, stack: Stack) -> nn.ModuleList:

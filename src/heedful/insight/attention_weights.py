@@ -5,6 +5,7 @@ watched, `weights` is called with exactly what `forward` is called with: the pas
 model that nobody watches knows nothing of this. Tests hold the two equal, module by module.
 """
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, cast
@@ -28,13 +29,16 @@ Floats = NDArray[np.float32]
 def watch_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     """Collect the weights of every attention module of `model`, by its name, [batch, heads, query_len, key_len] each.
 
-    The dictionary fills while the model's `forward` runs inside the block; a second pass replaces the first.
+    The dictionary fills while the model's `forward` runs inside the block; a second pass replaces the first. What other
+    threads do with the model in the meantime is not collected.
     """
     found: dict[str, Tensor] = {}
+    watcher = threading.get_ident()
 
     def listener(name: str) -> Any:
         def note(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            found[name] = module.weights(*args, **kwargs).detach()
+            if threading.get_ident() == watcher:
+                found[name] = module.weights(*args, **kwargs).detach()
 
         return note
 

@@ -30,6 +30,7 @@ MAX_TOKENS = 128
 """The longest text that is traced: beyond it nobody can read the picture, and it grows with the square."""
 
 _TOP = 8  # tokens listed at each step
+_NO_NUMBERS = "The model gives no usable probabilities for this text (NaN), so there is nothing to see."
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ def trace_translation(
     beam = translator.decoding.beam_size if beam_size is None else beam_size
     found = translator.hypotheses(reading.source_ids, beam_size=beam, prefix_ids=prefix_ids, recorder=recorder)[0]
     if found.finish_reason == "error":
-        raise HeedfulError("The model gives no usable probabilities for this text (NaN), so there is nothing to see.")
+        raise HeedfulError(_NO_NUMBERS)
     tree = grow_tree(
         recorder.steps,
         sentence=0,
@@ -234,6 +235,8 @@ def _trace(
     tokenizer = translator.tokenizer
     output_ids = [*found.token_ids, tokenizer.eos_id][: len(found.token_log_probs)]
     log_probs, weights = forced_log_probs(translator, model, reading.source_ids, output_ids)
+    if bool(log_probs.isnan().any()):
+        raise HeedfulError(_NO_NUMBERS)
     steps = _steps(translator, log_probs, output_ids)
     written = target_tokens(tokenizer, output_ids)
     start = Token(tokenizer.target_piece(tokenizer.bos_id), tokenizer.bos_id, 0, 0, is_special=True)

@@ -1,6 +1,7 @@
 """Switching parts off is what it says: a model whose weights were zeroed by hand does the same."""
 
 import copy
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from torch import nn
 
 from heedful.errors import UserError
 from heedful.insight.ablation import Head, Layer, ablate, head_changes, switched_off
-from heedful.insight.attention_weights import KINDS, attention_modules
+from heedful.insight.attention_weights import KINDS, attention_modules, watch_attention
 
 from .small_models import SENTENCE, draw_model, small_translator
 
@@ -90,6 +91,20 @@ def test_every_head_has_its_change() -> None:
         assert float(changes[kind][1, 1]) == pytest.approx(
             ablate(translator, trace, [Head(kind, 1, 1)]).change, abs=1e-4
         )
+
+
+def test_other_threads_have_the_whole_model_and_are_not_watched() -> None:
+    model = draw_model()
+    before = model(SOURCE, None, INPUTS)
+    with (
+        ThreadPoolExecutor(1) as other,
+        switched_off(model, [Head("cross", 0, 0), Layer("encoder", 1)]),
+        watch_attention(model) as found,
+    ):
+        assert torch.equal(other.submit(model, SOURCE, None, INPUTS).result(), before)
+        assert not found
+        assert not torch.allclose(model(SOURCE, None, INPUTS), before)
+        assert len(found) == 7
 
 
 @pytest.mark.parametrize(

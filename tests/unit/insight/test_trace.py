@@ -1,9 +1,11 @@
 """A trace says what the translator says, in more words."""
 
+import copy
+
 import numpy as np
 import pytest
 
-from heedful.errors import UserError
+from heedful.errors import HeedfulError, UserError
 from heedful.insight.tokens import Token, merge_words, target_tokens
 from heedful.insight.trace import trace_translation
 from heedful.models.int8 import Int8Transformer
@@ -143,6 +145,14 @@ def test_what_cannot_be_shown_is_refused(tmp_path) -> None:
         trace_translation(load_translator(folders, quantize="none"), SENTENCE)
     with pytest.raises(UserError, match="Either `hypothesis` or `prefix_ids` may be given, but both are"):
         trace_translation(translator, SENTENCE, hypothesis="x", prefix_ids=[9])
+
+
+def test_a_model_without_numbers_is_refused() -> None:
+    broken = copy.deepcopy(small_translator().readable_model)
+    broken.decoder.layers[0].feed_forward.contract.bias.data[:] = float("nan")
+    for options in ({}, {"hypothesis": "wo"}):
+        with pytest.raises(HeedfulError, match=r"gives no usable probabilities for this text \(NaN\)"):
+            trace_translation(small_translator().with_model(broken), SENTENCE, **options)
 
 
 def test_a_way_through_a_third_language_shows_its_last_step() -> None:
