@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-VERBS = ("translate", "train", "evaluate", "tune", "data", "check", "info", "demo", "import", "export")
+VERBS = ("translate", "classify", "train", "evaluate", "tune", "data", "check", "info", "demo", "import", "export")
 
 
 def test_help_takes_less_than_half_a_second() -> None:

@@ -103,7 +103,8 @@ class NaiveBayesPath(nn.Module):
         shares = occurrence_shares(buckets)
         if self.training and self.dropout:
             shares = shares * (_draws(buckets) >= self.dropout) / (1.0 - self.dropout)
-        return torch.einsum("bc,bcl->bl", shares, self.weights_of(buckets)) + self.bias
+        # A product and a sum, no matrix product: autocast would take that to bf16, and a thousand small terms with it.
+        return (shares.unsqueeze(-1) * self.weights_of(buckets)).sum(dim=1) + self.bias
 
     def buckets(self, token_ids: Tensor, is_real: Tensor) -> Tensor:
         """Return the buckets of all n-grams of 1 to `up_to` tokens, the shortest first: [batch, ngrams]."""

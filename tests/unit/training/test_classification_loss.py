@@ -2,15 +2,21 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
 
-from heedful.config.training import NoRegularizer, RDrop, SimCut
-from heedful.data.labelled_batches import LabelledBatch
+from heedful.config.classification import ClassifierConfig
+from heedful.config.training import NoRegularizer, RDrop, SimCut, TrainingConfig
+from heedful.data.labelled_batches import LabelledBatch, LabelledStream, labelled_tokens
+from heedful.models.build import build_classifier
 from heedful.training.classification_loss import classification_loss
+from heedful.training.loop import start_state, weights_sha256
+from heedful.training.recorded_step import StepRecorder
+from heedful.training.step import train_step
 
 
 class TwoPaths(nn.Module):
@@ -84,3 +90,44 @@ def test_gradients_reach_both_paths(regularizer: NoRegularizer | RDrop | SimCut)
     assert model.second.grad is not None
     assert model.first.grad.abs().sum() > 0
     assert model.second.grad.abs().sum() > 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("bf16", [False, True])
+def test_a_recorded_run_of_a_classifier_ends_in_the_weights_of_a_plain_one(bf16: bool) -> None:
+    config = ClassifierConfig.model_validate(
+        {
+            "dim": 32,
+            "pooling": "mean_max",
+            "dropout": 0.2,
+            "token_dropout": 0.1,
+            "attention": {"kind": "multi_head", "num_heads": 2},
+            "long_documents": {"kind": "windows", "length": 16},
+            "ngram_embedding": {"up_to": 2, "num_buckets": 500},
+            "naive_bayes": {"up_to": 2, "num_buckets": 500, "dropout": 0.3},
+        }
+    )
+    loss = classification_loss(label_smoothing=0.1, regularizer=RDrop(kind="r_drop"))
+    rng = np.random.default_rng(1)
+    documents = [rng.integers(4, 90, rng.integers(2, 40)).tolist() for _ in range(200)]
+    stream = LabelledStream(
+        labelled_tokens(documents, [len(ids) % 3 for ids in documents]), batch_tokens=600, seed=1, pad_id=0
+    )
+    ends = []
+    for recorded in (False, True):
+        model = build_classifier(
+            config, vocab_size=90, num_labels=3, pad_id=0, generator=torch.Generator().manual_seed(3)
+        )
+        assert model.naive_bayes is not None
+        nn.init.normal_(model.naive_bayes.ratios, generator=torch.Generator().manual_seed(4))
+        state = start_state(model.cuda(), TrainingConfig(ema_decay=0.9))
+        state.model.train()
+        recorder = StepRecorder(state, loss, clip_norm=1.0, bf16=bf16, seed=7, report=lambda _: None)
+        for position in range(3 * stream.batches_per_epoch):
+            batch = stream.batch_at(position)
+            if recorded:
+                recorder.step([batch.pin_memory()], learning_rate=1e-3)
+            else:
+                train_step(state, loss, [batch.to("cuda")], learning_rate=1e-3, clip_norm=1.0, bf16=bf16, seed=7)
+        ends.append((weights_sha256(state.model), state.tally.loss_sum.item()))
+    assert ends[0] == ends[1]
