@@ -11,6 +11,7 @@ a query may see; the embedding, the softmax and all that is no product count for
 import argparse
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -26,6 +27,9 @@ from heedful.training.loop import start_state
 from heedful.training.recorded_step import StepRecorder
 from heedful.training.segment_loss import carried_tensors, segment_loss
 from table import compare, report
+
+if TYPE_CHECKING:
+    from heedful.nn.relative_kernel import Tile
 
 VOCAB = 256
 OURS = "Heedful compiled"
@@ -76,6 +80,13 @@ def measure_peak() -> float:
     return 30 * 2 * 8192**3 / (time.perf_counter() - began)
 
 
+def tile(written: str) -> "Tile":
+    """Read 128,64,8."""
+    from heedful.nn.relative_kernel import Tile
+
+    return Tile(*map(int, written.split(",")))
+
+
 def main() -> None:
     """Time each way in turn, alone on the GPU."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -83,10 +94,16 @@ def main() -> None:
     parser.add_argument("--segment", type=int, default=512)
     parser.add_argument("--memory", type=int, default=512)
     parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--forward", type=tile, help="QUERIES,KEYS,WARPS of the kernel, to try others")
+    parser.add_argument("--backward", type=tile)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if not torch.cuda.is_available():
         raise SystemExit("This benchmark needs a CUDA device, and there is none.")
+    from heedful.nn import relative_kernel
+
+    relative_kernel.FORWARD = options.forward or relative_kernel.FORWARD
+    relative_kernel.BACKWARD = options.backward or relative_kernel.BACKWARD
     torch.set_float32_matmul_precision("high")
     config, peak = TransformerXLConfig(), measure_peak()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {peak / 1e12:.0f} TFLOP/s in one bf16 product")

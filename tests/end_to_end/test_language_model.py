@@ -131,7 +131,7 @@ def test_it_has_learned_and_says_how_much(text_run, heedful):
 
 def test_it_writes_on_while_one_reads(text_run, heedful):
     command = ("generate", "the ", "--model", "runs/text", "--max-tokens", "40", "--seed", "3", "--device", "cpu")
-    first = heedful(*command, cwd=text_run)
+    first = heedful("generate", "-", *command[2:], stdin=b"the ", cwd=text_run)
     assert first.returncode == 0, first.stderr.decode()
     assert len(first.stdout) == 40
     assert first.stderr == b""

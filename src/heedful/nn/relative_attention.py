@@ -201,7 +201,8 @@ class RelativeSelfAttention(nn.Module):
         `RelativePositions` for all keys, memory included; is_real [batch, key_len] is True at keys that exist.
         Returns [batch, query_len, dim].
         """
-        key, value = self.project_key_value(torch.cat([memory.to(states.dtype), states], dim=1))
+        # In the memory's type: in half precision the product would round the states to it anyway, after the copy.
+        key, value = self.project_key_value(torch.cat([memory, states.to(memory.dtype)], dim=1))
         return self.attend(self.project_query(states), key, value, self.project_distances(encodings), is_real)
 
     def attend(
@@ -230,7 +231,7 @@ class RelativeSelfAttention(nn.Module):
 
         states [batch, query_len, dim], all else as in `forward`. Returns [batch, heads, query_len, key_len].
         """
-        key, value = self.project_key_value(torch.cat([memory.to(states.dtype), states], dim=1))
+        key, value = self.project_key_value(torch.cat([memory, states.to(memory.dtype)], dim=1))
         query, distance_key = self.project_query(states), self.project_distances(encodings)
         biases = self.biases
         return attend_relative(query, key, value, distance_key, biases.content, biases.position, is_real)[1]

@@ -8,6 +8,8 @@ no weight is kept, and the tiles of the future are never visited. The softmax is
 `attend_relative` in relative_attention.py is the readable twin; tests hold the two equal.
 """
 
+from typing import NamedTuple
+
 import torch
 import triton
 import triton.language as tl
@@ -31,8 +33,16 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, scores: Tensor, is_real: 
     batch, heads, query_len, head_dim = query.shape
     averages = query.new_empty(batch, query_len, heads, head_dim)
     normalizers = query.new_empty(batch, heads, query_len, dtype=torch.float32)
-    _forward[(triton.cdiv(query_len, _ROWS), batch * heads)](
-        query, key, value, scores, is_real, averages, normalizers, *_layout(query, key, value), **_constants(query, key)
+    _forward[(triton.cdiv(query_len, FORWARD.queries), batch * heads)](
+        query,
+        key,
+        value,
+        scores,
+        is_real,
+        averages,
+        normalizers,
+        *_layout(query, key, value),
+        **_constants(query, key, FORWARD),
     )
     return averages, normalizers
 
@@ -56,12 +66,14 @@ def _attend_backward(
     query_grad = query.new_empty(batch, query_len, heads, head_dim)
     key_grad, value_grad = (key.new_empty(batch, key_len, heads, head_dim) for _ in range(2))
     scores_grad = torch.zeros_like(scores)  # distances that no key has stay zero
-    places, constants = _layout(query, key, value), _constants(query, key)
+    places, constants = _layout(query, key, value), _constants(query, key, BACKWARD)
     inputs = (query, key, value, scores, is_real, grad, normalizers, overlap)
-    _backward_queries[(triton.cdiv(query_len, _ROWS), batch * heads)](
+    _backward_queries[(triton.cdiv(query_len, BACKWARD.queries), batch * heads)](
         *inputs, query_grad, scores_grad, *places, **constants
     )
-    _backward_keys[(triton.cdiv(key_len, _COLUMNS), batch * heads)](*inputs, key_grad, value_grad, *places, **constants)
+    _backward_keys[(triton.cdiv(key_len, BACKWARD.keys), batch * heads)](
+        *inputs, key_grad, value_grad, *places, **constants
+    )
     return query_grad, key_grad, value_grad, scores_grad
 
 
@@ -102,8 +114,18 @@ def _gradients(ctx, grad, _):  # type: ignore[no-untyped-def]
 
 _attend.register_autograd(_gradients, setup_context=_remember)
 
-_ROWS, _COLUMNS = 64, 64
-"""Queries and keys of a tile."""
+
+class Tile(NamedTuple):
+    """What one program holds at a time, and how many warps work on it."""
+
+    queries: int
+    keys: int
+    warps: int
+
+
+FORWARD, BACKWARD = Tile(64, 64, 4), Tile(64, 64, 4)
+"""Fixed, not tuned at run time: another tile sums in another order, and a resumed run must end in the same bits.
+`benchmarks/train_text_gpu.py --forward 128,64,8` tries others."""
 
 
 def _layout(query: Tensor, key: Tensor, value: Tensor) -> tuple[int, ...]:
@@ -112,7 +134,7 @@ def _layout(query: Tensor, key: Tensor, value: Tensor) -> tuple[int, ...]:
     return *query.stride()[:3], *key.stride()[:3], *value.stride()[:3]
 
 
-def _constants(query: Tensor, key: Tensor) -> dict[str, object]:
+def _constants(query: Tensor, key: Tensor, tile: Tile) -> dict[str, object]:
     batch, heads, query_len, head_dim = query.shape
     return {
         "batch": batch,
@@ -120,10 +142,10 @@ def _constants(query: Tensor, key: Tensor) -> dict[str, object]:
         "query_len": query_len,
         "key_len": key.size(2),
         "scale": head_dim**-0.5,
-        "ROWS": _ROWS,
-        "COLUMNS": _COLUMNS,
+        "ROWS": tile.queries,
+        "COLUMNS": tile.keys,
         "DIM": head_dim,
-        "num_warps": 4,
+        "num_warps": tile.warps,
     }
 
 

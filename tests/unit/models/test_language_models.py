@@ -131,9 +131,9 @@ def cut(text: torch.Tensor, sizes: list[int]) -> list[torch.Tensor]:
 
 
 @settings(max_examples=15)
-@given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=8))
-def test_a_reader_sees_what_training_sees_however_the_text_is_cut(sizes):
-    model, ids = xl(), tokens(sum(sizes))
+@given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=8), norm=st.sampled_from(["post", "pre"]))
+def test_a_reader_sees_what_training_sees_however_the_text_is_cut(sizes, norm):
+    model, ids = xl(norm=norm), tokens(sum(sizes))
     memory_len = 5
     reader, memory = model.reader(2, memory_len=memory_len, segment_len=4), model.empty_memory(2, memory_len)
     for part in cut(ids, sizes):
@@ -180,6 +180,18 @@ def test_a_memory_keeps_the_newest_and_counts_them():
     long = memory.extended([torch.arange(10.0, 15.0).view(1, 5, 1)])
     assert long.states.flatten().tolist() == [12.0, 13.0, 14.0]
     assert SegmentMemory.empty(1, 1, 3, 1).extended([torch.ones(1, 2, 1)]).is_real(1).tolist() == [[False] + [True] * 3]
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_in_half_precision_the_memory_takes_half_the_room(norm):
+    model, ids = xl(norm=norm), tokens(12)
+    memory = model.empty_memory(2, 6, dtype=torch.bfloat16)
+    with torch.autocast("cpu", torch.bfloat16):
+        for part in ids.split(6, dim=1):
+            hidden, memory = model(part, memory)
+    assert memory.states.dtype == torch.bfloat16
+    exact, _ = model(ids, model.empty_memory(2, 0))
+    torch.testing.assert_close(hidden.float(), exact[:, 6:], rtol=0.1, atol=0.1)
 
 
 def test_what_is_not_finite_is_not_remembered():
