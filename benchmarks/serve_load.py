@@ -45,7 +45,9 @@ async def vanish(server: ServerProcess, clients: int) -> None:
 async def median_latency(server: ServerProcess, rounds: int = 9) -> float:
     """Return how long one sentence takes when nobody else asks."""
     request = {"q": SENTENCES[1], "source": "en", "target": "de"}
-    return quantile([(await ask(server, "/translate", request)).seconds for _ in range(rounds)], 0.5)
+    answers = [await ask(server, "/translate", request) for _ in range(rounds)]
+    assert counts(answers) == {200: rounds}
+    return quantile([answer.seconds for answer in answers], 0.5)
 
 
 def show_overload(answers: list[Answer], memory: float) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ import pytest
 from benchmarks.load import ServerProcess
 from libretranslatepy import LibreTranslateAPI
 
+from heedful.insight.payload import to_payload
+from heedful.insight.trace import trace_translation
 from heedful.tasks.loading import load_translator
 from heedful.tasks.translation import Translator
 
@@ -142,6 +146,15 @@ def test_greedy_search_tells_its_tokens_and_a_beam_its_sentences(server: ServerP
     assert [name for name, _ in beam] == ["sentence"] * 3 + ["done"]
 
 
+def test_a_trace_is_what_python_shows(server: ServerProcess, translator: Translator) -> None:
+    status, answer = post(server, "/api/trace", {"q": SENTENCES[0], "source": "en", "target": "de"})
+    assert status == 200
+    trace = trace_translation(translator, SENTENCES[0], from_="en", to="de")
+    assert answer == json.loads(json.dumps(to_payload(trace)))
+    status, answer = post(server, "/api/trace", {"q": "x" * 1001, "target": "de"})
+    assert (status, answer) == (413, {"error": "A trace must have at most 1,000 characters."})
+
+
 @pytest.mark.parametrize(
     ("request_", "sentence"),
     [
@@ -235,3 +248,12 @@ def test_the_server_listens_on_the_loopback_only(server: ServerProcess) -> None:
     assert [address for address in listening if address.endswith(f":{server.port:04X}")] == [
         f"0100007F:{server.port:04X}"
     ]
+
+
+def test_ctrl_c_ends_an_idle_server_at_once_and_quietly(folders: list[Path]) -> None:
+    with ServerProcess("--model", folders[1]) as process:
+        started = time.monotonic()
+        process.process.send_signal(signal.SIGINT)
+        assert process.process.wait(10) == 130
+        assert time.monotonic() - started < 3
+    assert len(process.log) == 1

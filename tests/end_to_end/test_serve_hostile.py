@@ -225,7 +225,7 @@ def test_no_generated_request_breaks_it(server: ServerProcess) -> None:
     for operation in operations:
         has_body = operation.method == "post"
         for mode in GenerationMode if has_body else [GenerationMode.POSITIVE]:
-            draw(operation, mode, max_examples=20 if has_body else 2)
+            draw(operation, mode, max_examples=12 if has_body else 2)
 
 
 def draw(operation: schemathesis.APIOperation, mode: GenerationMode, max_examples: int) -> None:

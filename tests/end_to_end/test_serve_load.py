@@ -7,9 +7,13 @@ may be busy with other tests.
 import asyncio
 import json
 import re
+import shutil
+import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from benchmarks.load import LOST, Answer, ServerProcess, ask, closed_loop, counts, open_loop, quantile
@@ -34,6 +38,21 @@ def metric(server: ServerProcess, name: str) -> float:
     with urllib.request.urlopen(f"{server.url}/metrics") as answer:
         page = answer.read().decode()
     return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", page, re.MULTILINE))
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the examples are curl's")
+def test_the_examples_of_the_guide_answer_as_it_says(server: ServerProcess) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "serving.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```console\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    examples = [
+        example.partition("\n") for block in blocks for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    ]
+    assert len(examples) >= 4
+    for command, _, output in examples:
+        line = command.replace("http://127.0.0.1:8000", server.url)
+        line = re.sub(r"^python ", f"{sys.executable} ", line)
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True, timeout=30)
+        assert done.stdout.strip() == output.strip(), command
 
 
 def test_answers_do_not_depend_on_company_and_come_to_whom_they_belong(server: ServerProcess) -> None:

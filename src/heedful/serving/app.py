@@ -17,6 +17,8 @@ from starlette.exceptions import HTTPException
 
 from heedful import __version__
 from heedful.errors import HeedfulError
+from heedful.insight.payload import to_payload
+from heedful.insight.trace import trace_translation
 from heedful.serving.answers import (
     DetectedLanguage,
     DetectRequest,
@@ -153,9 +155,6 @@ def _add_own(app: FastAPI, server: Server) -> None:
         asked = parse_body(TraceRequest, *await _body(request))
         if len(asked.q) + len(asked.hypothesis or "") > Limits.max_trace_characters:
             raise BadRequestError(f"A trace must have at most {Limits.max_trace_characters:,} characters.", 413)
-        from heedful.insight.payload import to_payload
-        from heedful.insight.trace import trace_translation
-
         source = None if asked.source == "auto" else asked.source
         engine = server.engines.find(asked.model, source, asked.target)
         (plan,) = engine.plan([asked.q.replace("\n", " ")], Asked(source, asked.target))

@@ -72,7 +72,7 @@ def _refuse_constant(name: str) -> None:
 def _form(body: bytes) -> dict[str, Any]:
     try:
         pairs = parse_qsl(
-            body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=2 * Limits.max_texts
+            body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=2 * Limits.max_texts
         )
     except ValueError:
         raise BadRequestError("The body must be a form in UTF-8, but is not.") from None

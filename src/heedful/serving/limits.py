@@ -23,8 +23,9 @@ class Limits:
     """Of one model: about what two slow cores translate within a third of the deadline."""
 
     max_batch_items: int = 32
-    max_batch_tokens: int = 2_048
-    """A batch is what one waits for behind others: large enough to be fast, small enough to be over soon."""
+    max_batch_tokens: int = 512
+    """A batch is what one waits for behind others, and its encoding cannot be interrupted: 32 sentences of everyday
+    length, or two of the longest the models read. More at once would hardly be faster."""
 
     patience_seconds: float = 0.003
     """How long a batch waits for company: less than anybody notices, enough for clients that come together."""

@@ -27,6 +27,7 @@ from heedful.serving.measures import Measures
 from heedful.tasks.loading import load_translator
 
 _WARM_UP = "Where is the station?"
+_BACKLOG = 1024
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,13 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         server_header=False,
         timeout_keep_alive=settings.limits.keep_alive_seconds,
         timeout_graceful_shutdown=5,
-        backlog=1024,
+        backlog=_BACKLOG,
     )
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     # Python hands over between threads every 5 ms by default; a refusal takes several turns and is to be quick.
     sys.setswitchinterval(0.0005)
     server = _DrainingServer(config, engines, settings.limits)
+    listener.listen(_BACKLOG)  # who reads the next line may connect at once
     say(f"Serving {', '.join(engines.ids)} at http://{name}:{port} (API: /docs). Ctrl-C ends it.")
     server.run(sockets=[listener])
 
