@@ -17,7 +17,7 @@ _GERMAN = ["ein Mann fährt ein rotes Rad", "zwei Männer fahren Rad", "</s> ist
 _CONFIGS = [
     TokenizerConfig(kind=kind, normalization=normalization, shared=shared, vocab_size=420)
     for kind in ("bpe", "unigram")
-    for normalization in ("nfkc", "nfc", "none")
+    for normalization in ("nfkc", "nfkc_casefold", "nfc", "none")
     for shared in (True, False)
 ]
 

@@ -144,8 +144,9 @@ class TokenizerConfig(Section):
     shared: bool = True
     """One vocabulary for both languages (needed for three-way tying), or one for each."""
 
-    normalization: Literal["nfkc", "nfc", "none"] = "nfkc"
-    """Unicode normalisation before anything else. For Chinese take "nfc": "nfkc" turns ，？！ into ASCII."""
+    normalization: Literal["nfkc", "nfkc_casefold", "nfc", "none"] = "nfkc"
+    """Unicode normalisation before anything else. For Chinese take "nfc": "nfkc" turns ，？！ into ASCII. With
+    "nfkc_casefold" capital and small letters are the same, for labels that do not depend on them."""
 
     character_coverage: float = Field(default=0.9995, gt=0, le=1)
     """Share of the text whose characters get pieces; others are written as bytes. With some Chinese, take 0.99999."""

@@ -1,8 +1,8 @@
 """What happens to text before it is cut into pieces, and how to find the way back to the original characters.
 
-A `Normalization` is a pure function on strings: Unicode's NFKC, its NFC with full-width letters and digits folded,
-nothing, the character map that SentencePiece models carry, and any of ours followed by simplified Chinese characters.
-This file knows nothing of pieces or vocabularies.
+A `Normalization` is a pure function on strings: Unicode's NFKC, the same without case, its NFC with full-width letters
+and digits folded, nothing, the character map that SentencePiece models carry, and any of ours followed by simplified
+Chinese characters. This file knows nothing of pieces or vocabularies.
 """
 
 import base64
@@ -52,6 +52,22 @@ class Nfkc:
     def to_dict(self) -> dict[str, str]:
         """Describe this normalisation for the tokenizer file."""
         return {"kind": "nfkc"}
+
+
+@dataclass(frozen=True)
+class NfkcCasefold:
+    """NFKC without the difference between capital and small letters: for labels, which rarely depend on it."""
+
+    collapses_spaces: ClassVar[bool] = True
+
+    def replace(self, text: str) -> str:
+        """Return the NFKC form, its case folded as Unicode says (ß becomes ss)."""
+        # Folding can undo a composition (ΐ becomes three characters), so it is composed once more.
+        return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+    def to_dict(self) -> dict[str, str]:
+        """Describe this normalisation for the tokenizer file."""
+        return {"kind": "nfkc_casefold"}
 
 
 @dataclass(frozen=True)
@@ -114,7 +130,7 @@ class CharacterMap:
 class Simplified:
     """Another normalisation, and after it simplified Chinese characters in the places of traditional ones."""
 
-    before: Nfkc | Nfc | Untouched
+    before: "Named"
     table: CharacterTable
 
     @property
@@ -132,11 +148,17 @@ class Simplified:
         return {"kind": "simplified", "before": self.before.to_dict()["kind"], **table}
 
 
-def named_normalization(name: Literal["nfkc", "nfc", "none"]) -> Nfkc | Nfc | Untouched:
+Named = Nfkc | NfkcCasefold | Nfc | Untouched
+"""What a config can ask for."""
+
+
+def named_normalization(name: Literal["nfkc", "nfkc_casefold", "nfc", "none"]) -> Named:
     """Return the normalisation that a config asks for by name."""
     match name:
         case "nfkc":
             return Nfkc()
+        case "nfkc_casefold":
+            return NfkcCasefold()
         case "nfc":
             return Nfc()
         case "none":
@@ -146,7 +168,7 @@ def named_normalization(name: Literal["nfkc", "nfc", "none"]) -> Nfkc | Nfc | Un
 def normalization_from_dict(description: dict[str, str]) -> Normalization:
     """Make the normalisation that `to_dict` described."""
     match description:
-        case {"kind": "nfkc" | "nfc" | "none" as name, **others} if not others:
+        case {"kind": "nfkc" | "nfkc_casefold" | "nfc" | "none" as name, **others} if not others:
             return named_normalization(name)
         case {"kind": "charsmap", "charsmap": str(encoded)}:
             try:
@@ -155,12 +177,12 @@ def normalization_from_dict(description: dict[str, str]) -> Normalization:
                 raise UserError("The character map of the tokenizer must be base64, but is not.") from error
         case {
             "kind": "simplified",
-            "before": "nfkc" | "nfc" | "none" as name,
+            "before": "nfkc" | "nfkc_casefold" | "nfc" | "none" as name,
             "traditional": str(traditional),
             "simplified": str(simplified),
         }:
             return Simplified(named_normalization(name), CharacterTable(traditional, simplified))
-    kinds = '"nfkc", "nfc", "none", "charsmap" or "simplified"'
+    kinds = '"nfkc", "nfkc_casefold", "nfc", "none", "charsmap" or "simplified"'
     raise UserError(f"The normalisation must be {kinds}, but is {description!r}.")
 
 

@@ -104,3 +104,12 @@ def test_a_newer_or_damaged_file_is_refused(tokenizer: Tokenizer) -> None:
         Tokenizer.from_json(json.dumps({**content, "special_ids": {**content["special_ids"], "pad": -1}}))
     with pytest.raises(UserError, match="damaged at `source`: an id is not below"):
         Tokenizer.from_json(json.dumps({**content, "language_ids": {"de": 10_000}}))
+
+
+def test_case_can_be_folded_away_and_offsets_still_point_into_the_original() -> None:
+    tokenizer = learn_tokenizer(TokenizerConfig(vocab_size=320, normalization="nfkc_casefold"), ["straße good"] * 3, [])
+    assert tokenizer.encode_source("GOOD Straße") == tokenizer.encode_source("good STRASSE")
+    assert tokenizer.decode_source(tokenizer.encode_source("GOOD")) == "good"
+    encoding = tokenizer.trace_source("GOOD Straße")
+    assert encoding.offsets[-1][1] == len("GOOD Straße")
+    assert Tokenizer.from_json(tokenizer.to_json()).normalize("ÀΣ") == "àσ"
