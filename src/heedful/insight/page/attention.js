@@ -107,9 +107,10 @@ function linesPanel(app, weights, rows, columns) {
     const lit = new Float32Array(columns.length);
     weights.forEach((row, y) => {
       if (focus !== null && focus !== y) return;
+      const peak = focus === null ? 1 : Math.max(...row); // alone, a row that looks everywhere shall be seen as well
       for (const x of strongest(row, state.mass)) {
         lit[x] = Math.max(lit[x], row[x]);
-        pen.strokeStyle = `rgb(${heat} / ${Math.min(1, row[x] * (focus === null ? 0.85 : 1) + 0.02)})`;
+        pen.strokeStyle = `rgb(${heat} / ${Math.min(1, (0.9 * row[x]) / peak + 0.02)})`;
         pen.lineWidth = 0.6 + 2.6 * row[x];
         pen.beginPath();
         pen.moveTo(0, (y + 0.5) * ROW_HEIGHT);

@@ -101,7 +101,8 @@ function shortened(pen, text, width) {
 /** A heat map with its tokens written at the rows and above the columns. */
 function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked) {
   const left = Math.min(92, Math.max(52, width * 0.2));
-  const cell = Math.max(5, Math.min(30, Math.floor((width - left - 4) / columnTokens.length)));
+  const least = width < 420 ? 11 : 9; // smaller cells could not be labelled; what does not fit is scrolled to
+  const cell = Math.max(least, Math.min(30, Math.floor((width - left - 4) / columnTokens.length)));
   const top = 74;
   const pen = context(canvas, left + cell * columnTokens.length + 4, top + cell * rowTokens.length + 4);
   const size = Math.min(13, Math.max(8, cell - 3));
@@ -118,10 +119,9 @@ function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked) {
     });
     pen.fillStyle = rowTokens[y].special ? soft : ink;
     pen.textAlign = "right";
-    if (cell >= 9) pen.fillText(shortened(pen, spelled(rowTokens[y]), left - 8), left - 6, top + (y + 0.5) * cell);
+    pen.fillText(shortened(pen, spelled(rowTokens[y]), left - 8), left - 6, top + (y + 0.5) * cell);
   });
   columnTokens.forEach((token, x) => {
-    if (cell < 9) return;
     pen.save();
     pen.translate(left + (x + 0.5) * cell, top - 6);
     pen.rotate(-Math.PI / 3);

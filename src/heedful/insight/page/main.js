@@ -82,7 +82,8 @@ function sentences() {
       element(side === "target" ? "h1" : "p", { style: "font:inherit" }, ...sentence(side, lit)),
     );
   }
-  return element("div", { class: "sentences" }, boxes.source, boxes.target);
+  const long = trace.source.text.length + trace.target.text.length > 240;
+  return element("div", { class: long ? "sentences long" : "sentences" }, boxes.source, boxes.target);
 }
 
 function facts(words) {
