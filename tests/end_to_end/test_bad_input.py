@@ -9,7 +9,6 @@ import pytest
 from heedful import load
 from heedful.errors import ModelFolderError
 from heedful.files import write_manifest
-from heedful.tasks.folders import bundled_folder
 
 
 def refused(result, code: int = 2) -> str:
@@ -99,12 +98,7 @@ def test_a_run_does_not_go_on_as_something_else(heedful, small_run) -> None:
     )
 
 
-def test_no_model_and_a_model_that_does_not_exist(heedful, tmp_path: Path) -> None:
-    if bundled_folder() is None:
-        assert refused(heedful("translate", "hello")) == (
-            "error: A model must be named with --model DIR, because this installation has no bundled one. "
-            "Train one with heedful train CONFIG, or try `heedful demo --train`.\n"
-        )
+def test_a_model_that_does_not_exist(heedful, tmp_path: Path) -> None:
     message = refused(heedful("translate", "-m", tmp_path / "nowhere", "hello"))
     assert message == f"error: The model folder {tmp_path}/nowhere must exist, but does not.\n"
     assert str(tmp_path) in refused(heedful("translate", "-m", tmp_path, "hello"))

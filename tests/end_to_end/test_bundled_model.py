@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -142,6 +143,17 @@ def test_it_is_small_whole_quick_to_load_and_named(heedful) -> None:
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert float(result.stdout) < 3.0, "half a second on an idle machine"
     assert "translator: " in heedful("info").stdout.decode()
+
+
+def test_an_installation_without_it_says_what_to_do(heedful, tmp_path: Path) -> None:
+    bare = shutil.copytree(ROOT / "src" / "heedful", tmp_path / "heedful", ignore=shutil.ignore_patterns("translator"))
+    for verb in (["translate", "hello"], ["demo"]):
+        result = heedful(*verb, PYTHONPATH=str(bare.parent), cwd=tmp_path)
+        assert (result.returncode, result.stdout) == (2, b"")
+        assert result.stderr.decode() == (
+            "error: A model must be named with --model DIR, because this installation has no bundled one. "
+            "Train one with heedful train CONFIG, or try `heedful demo --train`.\n"
+        )
 
 
 def test_its_card_says_where_it_comes_from() -> None:

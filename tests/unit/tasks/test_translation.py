@@ -13,7 +13,6 @@ from heedful.errors import UserError
 from heedful.models import Transformer, load_model_folder, restore_model, save_model_folder
 from heedful.models.int8 import Int8Transformer
 from heedful.models.rounded_weights import RoundedWeights
-from heedful.tasks.folders import bundled_folder
 from heedful.tasks.translation import Translator
 
 from .tiny_models import make_model, save_model
@@ -162,11 +161,3 @@ def test_a_folder_in_int8_runs_on_a_gpu_as_floats(tmp_path: Path) -> None:
     assert isinstance(there.model, Transformer)
     for a, b in zip(there.translate_detailed(SOURCES), here.translate_detailed(SOURCES), strict=True):
         assert a.score == pytest.approx(b.score, abs=1e-3)
-
-
-def test_without_a_bundled_model_a_model_must_be_named() -> None:
-    if bundled_folder() is not None:
-        assert len(load(device="cpu").target_languages) > 1
-        return
-    with pytest.raises(UserError, match=r"^A model must be named with --model DIR, because this installation has no"):
-        load()
