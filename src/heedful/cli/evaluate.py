@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,13 +18,6 @@ if TYPE_CHECKING:
     from heedful.tasks.evaluate_translation import Evaluation
 
 
-class References(StrEnum):
-    """What a translation is compared with."""
-
-    SINGLE = "single"
-    ALL = "all"
-
-
 def evaluate(
     model: scoring_options.Model = None,
     more: scoring_options.More = None,
@@ -34,10 +26,7 @@ def evaluate(
     split: scoring_options.Split = None,
     source_language: scoring_options.From = None,
     target_language: scoring_options.To = None,
-    references: Annotated[
-        References,
-        typer.Option(help="single: each pair by itself. all: each source once, with all references it has in the set."),
-    ] = References.SINGLE,
+    references: scoring_options.References = scoring_options.Compared.SINGLE,
     without_seen: scoring_options.WithoutSeen = False,
     against: scoring_options.Against = None,
     beam: options.Beam = None,
@@ -65,12 +54,13 @@ def evaluate(
     """
     if data is not None and split is not None:
         raise UserError("`--data` and `--split` must not be given together: both say what to score on.")
+    reading = Reading(text, memory, segment, clamp, dynamic)
+    if model is not None and is_language_model(model):
+        evaluate_text(model, reading, config=config, split=split, as_json=as_json, device=device)
+        return
+    reading.refuse()
     if model is not None and is_classifier(model):
         evaluate_labels(model, data=data, config=config, split=split, out=out, as_json=as_json, device=device)
-        return
-    if model is not None and is_language_model(model):
-        reading = Reading(memory, segment, clamp, dynamic)
-        evaluate_text(model, reading, text=text, config=config, split=split, as_json=as_json, device=device)
         return
     from heedful.tasks.evaluate_translation import evaluate_translation
     from heedful.tasks.loading import load_translator
@@ -88,7 +78,7 @@ def evaluate(
     )
     if out is not None and len(test_sets) > 1:
         raise UserError("`--out` must be used with one test set, but there are several. Choose one with --split.")
-    all_references = references is References.ALL
+    all_references = references is scoring_options.Compared.ALL
     if without_seen:
         texts = read_unseen(test_sets, run, all_references=all_references)
     else:

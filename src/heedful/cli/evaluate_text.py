@@ -21,26 +21,32 @@ def is_language_model(model: Path) -> bool:
 
 
 class Reading(NamedTuple):
-    """How a text is read: what the options say about it."""
+    """Which text is read and how: what the options say that only language models understand."""
 
+    text: Path | None
     memory: int | None
     segment: int | None
     clamp: int | None
     dynamic: str | None
+
+    def refuse(self) -> None:
+        """Raise when any of them is given: the model is none that reads texts."""
+        given = next((name for name, value in self._asdict().items() if value is not None), None)
+        if given is not None:
+            raise UserError(f"`--{given}` must be used with a language model, but this model is none.")
 
 
 def evaluate_text(
     model: Path,
     reading: Reading,
     *,
-    text: Path | None,
     config: Path | None,
     split: str | None,
     as_json: bool,
     device: str | None,
 ) -> None:
     """Score a language model on its test texts: perplexity and bits per byte."""
-    memory, segment, clamp, dynamic = reading
+    text, memory, segment, clamp, dynamic = reading
     adaptation = None if dynamic is None else parse_dynamic(dynamic)
     from heedful.tasks.evaluate_text import find_texts, known_text
     from heedful.tasks.language_modeling import load_text_model

@@ -1,9 +1,18 @@
 """Options of the verbs that score a model, `evaluate` and `tune`: which models, on what, by which BLEU."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class Compared(StrEnum):
+    """What a translation is compared with."""
+
+    SINGLE = "single"
+    ALL = "all"
+
 
 Model = Annotated[
     Path | None,
@@ -24,6 +33,10 @@ Config = Annotated[
     typer.Option(
         "--config", metavar="FILE", help="The config, or run folder, whose data count; by default MODEL's own run."
     ),
+]
+References = Annotated[
+    Compared,
+    typer.Option(help="single: each pair by itself. all: each source once, with all references it has in the set."),
 ]
 Split = Annotated[
     str | None,
