@@ -97,36 +97,44 @@ class Classifier:
 
     def classify_detailed(self, texts: Sequence[str], *, explain: bool = False) -> list[Classification]:
         """Return labels with all probabilities; with `explain`, also how much each word moved the decision."""
-        probabilities = self.probabilities(texts)
-        return [self._describe(text, row, explain) for text, row in zip(texts, probabilities, strict=True)]
+        documents = self.encode(texts)
+        probabilities = self.probabilities(documents)
+        return [
+            self._describe(text, row, num_tokens=count, num_unread=count - len(ids), explain=explain)
+            for text, row, ids, count in zip(texts, probabilities, documents.ids, documents.num_tokens, strict=True)
+        ]
 
     def classify_lines(self, lines: Iterable[str], *, explain: bool = False) -> Iterator[Classification]:
         """Classify lines as they come, in order, each as soon as no better company is ready."""
         for group in group_lines(lines):
             yield from self.classify_detailed(group, explain=explain)
 
+    def encode(self, texts: Sequence[str]) -> "EncodedDocuments":
+        """Turn texts into what the model reads of them."""
+        return encode_documents(self.tokenizer, self.config, texts)
+
     @torch.no_grad()
-    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability of each label for each text, [batch, classes]."""
-        found = np.zeros((len(texts), len(self.labels)))
-        documents = encode_documents(self.tokenizer, self.config, texts)
-        tokens = labelled_tokens(documents.ids, [0] * len(texts))
+    def probabilities(self, documents: "EncodedDocuments") -> NDArray[np.float64]:
+        """Return the probability of each label for each document, [batch, classes]."""
+        found = np.zeros((len(documents.ids), len(self.labels)))
+        tokens = labelled_tokens(documents.ids, [0] * len(documents.ids))
         for numbers, batch in tokens.in_batches(batch_tokens=_BATCH_TOKENS, pad_id=self.tokenizer.pad_id):
             logits = self.model(batch.token_ids.to(self.device))
             found[numbers] = logits.double().softmax(dim=-1).cpu().numpy()
         return found
 
-    def _describe(self, text: str, probabilities: NDArray[np.float64], explain: bool) -> Classification:
+    def _describe(
+        self, text: str, probabilities: NDArray[np.float64], *, num_tokens: int, num_unread: int, explain: bool
+    ) -> Classification:
         order = np.argsort(-probabilities, kind="stable").tolist()
         by_label = {self.labels[number]: float(probabilities[number]) for number in order}
-        documents = encode_documents(self.tokenizer, self.config, [text])
         is_empty = not text.strip()
         return Classification(
             text=text,
             label=None if is_empty else self.labels[order[0]],
             probabilities={} if is_empty else by_label,
-            num_tokens=documents.num_tokens[0],
-            num_unread=documents.num_tokens[0] - len(documents.ids[0]),
+            num_tokens=num_tokens,
+            num_unread=num_unread,
             words=self.influences(text, order[0]) if explain and not is_empty else [],
         )
 

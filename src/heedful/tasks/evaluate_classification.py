@@ -10,7 +10,7 @@ from heedful.data.labelled import Document, number_labels, read_documents
 from heedful.data.readers import open_bytes
 from heedful.errors import DataError, UserError, nearest
 from heedful.evaluation.classification import ClassificationScores, score_labels
-from heedful.tasks.classification import Classifier, encode_documents
+from heedful.tasks.classification import Classifier
 from heedful.tasks.run_folder import CONFIG
 from heedful.text.lines import read_lines
 
@@ -69,15 +69,15 @@ def read_aligned(texts: Path, labels: Path) -> list[Document]:
 def evaluate_classification(classifier: Classifier, name: str, documents: list[Document]) -> LabelEvaluation:
     """Put labels on documents and score them. A label the model has not learned is refused."""
     truths = number_labels(documents, classifier.labels)
-    texts = [document.text for document in documents]
     started = time.perf_counter()
-    probabilities = classifier.probabilities(texts)
+    encoded = classifier.encode([document.text for document in documents])
+    probabilities = classifier.probabilities(encoded)
     seconds = time.perf_counter() - started
     return LabelEvaluation(
         name=name,
         labels=classifier.labels,
         num_documents=len(documents),
-        num_shortened=encode_documents(classifier.tokenizer, classifier.config, texts).num_shortened,
+        num_shortened=encoded.num_shortened,
         seconds=seconds,
         scores=score_labels(probabilities, truths),
         decided=[classifier.labels[number] for number in probabilities.argmax(axis=1).tolist()],
