@@ -81,7 +81,8 @@ def make_app(server: Server, access: Access) -> App:
     app.add_exception_handler(HTTPException, _tell_http)
     for kind in (HeedfulError, Exception):
         app.add_exception_handler(kind, _tell)
-    return Guard(app, access, server.limits, server.measures)
+    work = dict.fromkeys(("/translate", "/api/translate/stream", "/api/trace"), server.engines.check_open)
+    return Guard(app, access, server.limits, server.measures, work)
 
 
 def _add_libretranslate(app: FastAPI, server: Server) -> None:

@@ -23,7 +23,7 @@ Reason = Literal["full", "draining", "late"]
 
 _LONGEST_WAIT_TO_NAME = 60
 _SHARE_OF_DEADLINE = 0.5  # the wait that is expected is an estimate, and being run takes time, too
-_NEWEST_COUNTS = 0.3
+_TOKENS_THAT_COUNT_HALF = 128
 
 
 class RefusedError(HeedfulError):
@@ -173,7 +173,8 @@ class Batcher(Generic[AnyKey, AnyResult]):
             seconds = max(time.monotonic() - started, 1e-6)
             num_tokens = sum(item.num_tokens for item in batch)
             if not batch[0].is_alone:  # what is listened to, or looked into, is slower and says nothing of the others
-                weight = _NEWEST_COUNTS if self._tokens_per_second else 1.0
+                # A full batch is what a queue is worked off in; a lone sentence is slower and says little about it.
+                weight = num_tokens / (num_tokens + _TOKENS_THAT_COUNT_HALF) if self._tokens_per_second else 1.0
                 self._tokens_per_second += weight * (num_tokens / seconds - self._tokens_per_second)
             self._observer.on_batch(len(batch), num_tokens, seconds)
             self._running = []

@@ -230,6 +230,18 @@ class Engines:
         """Say whether every model would admit a request now."""
         return all(engine.queue.is_ready for engine in self)
 
+    def check_open(self) -> None:
+        """Raise `RefusedError` when no model would admit anything: known before a request is even read."""
+        refusals = []
+        for engine in self:
+            try:
+                engine.queue.check_open()
+            except RefusedError as refusal:
+                refusals.append(refusal)
+            else:
+                return
+        raise min(refusals, key=lambda refusal: refusal.retry_after)
+
     def drain(self) -> None:
         """Admit nothing more."""
         for engine in self:

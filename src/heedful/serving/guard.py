@@ -14,7 +14,7 @@ import hmac
 import ipaddress
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Admission = Callable[[], None]
+"""Raises `RefusedError` when there is no room: a refusal must cost little, or there soon is no time for answers."""
 
 OPEN_ROUTES = frozenset({"/health"})
 """Answer without the key: a supervisor must be able to ask whether the process lives."""
@@ -59,8 +61,12 @@ class Access:
 class Guard:
     """An application behind its checks."""
 
-    def __init__(self, app: App, access: Access, limits: Limits, measures: Measures) -> None:
+    def __init__(
+        self, app: App, access: Access, limits: Limits, measures: Measures, admissions: Mapping[str, Admission]
+    ) -> None:
+        """Put the checks before `app`; `admissions` has what must hold before a route's request is read at all."""
         self._app = app
+        self._admissions = admissions
         self._access = access
         self._limits = limits
         self._measures = measures
@@ -76,6 +82,8 @@ class Guard:
         try:
             headers = _headers(scope)
             self._check_sender(headers)
+            if (check_open := self._admissions.get(scope["path"])) is not None:
+                check_open()
             body = await self._read_body(headers, receive)
             self._check_key(scope, headers, body)
             await self._serve(scope, body, receive, answer)
@@ -84,7 +92,8 @@ class Guard:
         except Exception as failure:
             await answer.fail(failure, None if body is not None else self._let_finish(receive))
         if answer.status:
-            route = getattr(scope.get("route"), "path", "other")
+            known = scope["path"] if scope["path"] in self._admissions else "other"
+            route = str(getattr(scope.get("route"), "path", known))
             self._measures.on_request(route, answer.status, time.monotonic() - started)
 
     async def _serve(self, scope: Scope, body: bytes, receive: Receive, answer: "_Answer") -> None:

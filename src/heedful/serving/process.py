@@ -69,7 +69,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     )
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     # Python hands over between threads every 5 ms by default; a refusal takes several turns and is to be quick.
-    sys.setswitchinterval(0.0005)
+    sys.setswitchinterval(0.0002)
     server = _DrainingServer(config, engines, settings.limits)
     listener.listen(_BACKLOG)  # who reads the next line may connect at once
     say(f"Serving {', '.join(engines.ids)} at http://{name}:{port} (API: /docs). Ctrl-C ends it.")
