@@ -21,6 +21,8 @@ from heedful.models.folder import SpecialIds, load_model_folder, weights_of
 from heedful.tasks.classification import Classifier, classifier_of
 from heedful.text.learning import learn_tokenizer
 
+from .tiny_models import save_model
+
 LINES = ["a truly good film", "a truly bad film", "it's 很好 的 电影 , really", "the end ."]
 LABELS = ("neg", "pos", "unsure")
 
@@ -182,8 +184,6 @@ def test_folders_of_another_task_are_refused_with_a_sentence(tmp_path: Path) -> 
     save_classifier(tmp_path / "labels", make_folder())
     with pytest.raises(ModelFolderError, match="must hold a model for translation here, but its model is for classif"):
         load_model_folder(tmp_path / "labels")
-    from tests.unit.tasks.tiny_models import save_model
-
     with pytest.raises(ModelFolderError, match="must hold a model for classification here, but its model is for trans"):
         load_classifier_folder(save_model(tmp_path / "words"))
 
