@@ -51,6 +51,16 @@ def check_nodes(tree, beam_size) -> None:
         if node.fate == "beaten" and node.is_end:
             assert node.score <= winner.score
     assert [node.id for node in tree.nodes if node.fate == "finished"] == [tree.chosen]
+    check_open_at_the_end(tree, beam_size)
+
+
+def check_open_at_the_end(tree, beam_size) -> None:
+    """What was beaten without an end is the beam of the last step, which nobody went on with."""
+    still_open = [node for node in tree.nodes if node.fate == "beaten" and not node.is_end]
+    last = [node for node in tree.nodes if node.step == tree.nodes[-1].step and not node.is_end]
+    assert still_open in ([], last[:beam_size])
+    if any(node.is_end and node.token_id != EOS for node in tree.nodes):  # cut by the cap, after which nothing is open
+        assert not still_open
 
 
 def check_dropped_beginnings(tree, script, source) -> None:

@@ -114,6 +114,7 @@ def _nodes_of(
 ) -> Iterable[BeamNode]:
     """Yield the candidates of one step, best first; those that ended are all "beaten" until the best is known."""
     penalty = length_penalty(step.step + 1, alpha)
+    at_cap = bool((step.is_finished[line] & (step.token_ids[line] != eos_id)).any())  # the longest output allowed
     num_open = 0
     for rank in np.flatnonzero(step.log_probs[line] > -np.inf).tolist():
         token_id = int(step.token_ids[line, rank])
@@ -125,7 +126,7 @@ def _nodes_of(
             num_open += 1
             if step.next_slots[line, rank] >= 0:
                 fate = "extended"
-            elif step.is_done[line] and num_open <= beam_size:  # it had its place, but the search is over
+            elif step.is_done[line] and not at_cap and num_open <= beam_size:  # in the beam, but the search is over
                 fate = "beaten"
         yield BeamNode(
             id=-1,
