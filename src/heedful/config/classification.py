@@ -210,7 +210,8 @@ class NaiveBayesPath(Section):
     """How often an n-gram of a document is left out in training."""
 
     share: float = Field(default=0.5, gt=0, lt=1)
-    """Weight of this path's logits in the decision; the encoder's have the rest. Choose it on what is held out."""
+    """Weight of this path's logits in the decision; the encoder's have the rest. The journal's `best_share` says what
+    would have been best on the documents held out; a finished run takes another share with --resume."""
 
 
 class ClassifierConfig(Section):

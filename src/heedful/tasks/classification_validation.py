@@ -19,6 +19,17 @@ _PATHS = ("encoder", "naive_bayes")
 _LONGEST_SAMPLE = 500
 
 
+def best_share(paths: NDArray[np.float64], truth: NDArray[np.int64]) -> float:
+    """Return the weight of the second path, in tenths, with which most decisions are right; of equal ones the middle.
+
+    paths [paths, batch, classes] are the logits of the two.
+    """
+    shares = np.arange(0, 11) / 10
+    right = [int((((1 - share) * paths[0] + share * paths[1]).argmax(axis=1) == truth).sum()) for share in shares]
+    best = np.flatnonzero(np.array(right) == max(right))
+    return float(shares[best[len(best) // 2]])
+
+
 class ClassificationValidator:
     """Judges a classifier on fixed documents; where it has two paths, also each of them by itself."""
 
@@ -53,6 +64,7 @@ class ClassificationValidator:
         if len(paths) > 1:
             for name, logits in zip(_PATHS, paths, strict=True):
                 numbers[f"accuracy_{name}"] = float((logits.argmax(axis=1) == truth).mean())
+            numbers["best_share"] = best_share(paths, truth)
         return Validation(numbers, self._samples(decided, sureness))
 
     def _path_logits(self, model: ClassifierModel) -> NDArray[np.float64]:

@@ -26,6 +26,7 @@ _MAY_CHANGE = (
     "validation.",
     "decoding.",
     "data.test.",
+    "model.naive_bayes.share",
 )
 """Settings that do not decide the weights of the steps already done."""
 

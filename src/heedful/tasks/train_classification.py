@@ -234,7 +234,8 @@ def _ship(config: ClassificationRun, folder: Path, state: TrainState, data: Clas
         "validation": {str(step): score for step, score in state.scores.items()},
     }
     if destination.exists():
-        if load_classifier_folder(destination).facts == facts:
+        shipped = load_classifier_folder(destination)
+        if shipped.facts == facts and shipped.model == config.model:
             return destination
         remove_folder(destination)
     weights = average_checkpoints(paths)

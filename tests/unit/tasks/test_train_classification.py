@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from heedful.config.classification import ClassificationRun
@@ -12,6 +13,7 @@ from heedful.data.labelled import Document
 from heedful.errors import DataError, UserError
 from heedful.models.classifier_folder import load_classifier_folder
 from heedful.tasks.classification import load_classifier
+from heedful.tasks.classification_validation import best_share
 from heedful.tasks.evaluate_classification import evaluate_classification, find_labelled_sets, read_aligned
 from heedful.tasks.run_folder import TrainingResult
 from heedful.tasks.train_classification import train_classification
@@ -75,6 +77,31 @@ def test_what_head_and_tail_leave_out_is_said(tmp_path: Path) -> None:
     assert evaluation.num_documents == 40
     assert evaluation.num_shortened > 0
     assert len(evaluation.decided) == 40
+
+
+def test_a_finished_run_takes_another_share_without_training_again(tmp_path: Path) -> None:
+    model: dict[str, Any] = {"dim": 8, "num_layers": 1, "attention": {"kind": "projected"}}
+    first, _ = train(run(tmp_path, model={**model, "naive_bayes": {"num_buckets": 500}}))
+    journal = [json.loads(line) for line in (first.run_folder / "metrics.jsonl").read_text().split("\n")[:-1]]
+    assert all(0 <= it["best_share"] <= 1 for it in journal if it["kind"] == "validation")
+    before = load_classifier_folder(first.model_folder)
+    config = run(tmp_path, model={**model, "naive_bayes": {"num_buckets": 500, "share": 0.8}})
+    stream = io.StringIO()
+    again = train_classification(config, display=PlainDisplay(2, stream), resume=True, device="cpu")
+    assert "`model.naive_bayes.share` was 0.5 and is 0.8" in stream.getvalue()
+    after = load_classifier_folder(again.model_folder)
+    assert after.model.naive_bayes is not None
+    assert after.model.naive_bayes.share == 0.8
+    assert all((before.weights[name] == after.weights[name]).all() for name in before.weights)
+
+
+def test_the_best_share_is_the_one_with_most_decisions_right() -> None:
+    truth = np.array([0, 1, 1])
+    good = np.array([[2.0, 0.0], [0.0, 2.0], [0.0, 1.0]])
+    bad = np.array([[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]])
+    assert best_share(np.stack([bad, good]), truth) == 0.9  # from 0.8 on all are right
+    assert best_share(np.stack([good, bad]), truth) == 0.1
+    assert best_share(np.stack([good, good]), truth) == 0.5
 
 
 def test_a_run_can_start_from_another_model(tmp_path: Path) -> None:
