@@ -92,3 +92,15 @@ def entropy(weights: Floats) -> Floats:
     logs = np.log2(weights, where=weights > 0, out=np.zeros_like(weights))
     bits: Floats = -(weights * logs).sum(axis=-1).mean(axis=-1)
     return np.maximum(bits, 0.0)  # not -0.0
+
+
+def reach(weights: Floats) -> Floats:
+    """Say how far back each head looks: the mean distance in tokens, [layers, heads].
+
+    weights [layers, heads, query_len, key_len], of attention that looks back only; the last query stands at the last
+    key, so that keys before the first query are a memory.
+    """
+    query_len, key_len = weights.shape[-2:]
+    distances = np.arange(query_len)[:, None] + (key_len - query_len) - np.arange(key_len)[None]
+    mean: Floats = (weights * distances).sum(axis=-1).mean(axis=-1)
+    return mean

@@ -1,0 +1,44 @@
+"""How a classifier came to its decision: where its heads look, and how much each word moved it."""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from heedful.errors import UserError
+from heedful.insight.attention_weights import Floats, watch_attention
+from heedful.insight.tokens import Token, source_tokens
+from heedful.insight.trace import MAX_TOKENS
+from heedful.tasks.classification import Classification, Classifier
+
+
+@dataclass(frozen=True)
+class ClassificationTrace:
+    """A decision and what can be seen of it."""
+
+    decision: Classification
+    """The label, the probabilities, and how much each word moved the decision."""
+
+    tokens: tuple[Token, ...]
+    """What the model read: the start symbol, the text, the end symbol."""
+
+    weights: Floats = field(repr=False)
+    """The attention of all layers and heads, [layers, heads, query_len, key_len]."""
+
+
+@torch.no_grad()
+def trace_classification(classifier: Classifier, text: str) -> ClassificationTrace:
+    """Put a label on one text and keep what is to be seen."""
+    if not text.strip():
+        raise UserError("The text to look into must not be empty, but is.")
+    tokenizer, model = classifier.tokenizer, classifier.model
+    start = Token(tokenizer.source_piece(tokenizer.bos_id), tokenizer.bos_id, 0, 0, is_special=True)
+    tokens = (start, *source_tokens(tokenizer, text, None))
+    (read,) = classifier.encode([text]).ids
+    limit = min(MAX_TOKENS, model.window, len(read))  # a longer text is read in windows, or not all of it
+    if len(tokens) > limit:
+        raise UserError(f"The text must have at most {limit} tokens to be looked into, but has {len(tokens)}.")
+    with watch_attention(model) as found:
+        model(torch.tensor([[token.id for token in tokens]], device=classifier.device))
+    weights: Floats = torch.stack([layer[0] for layer in found.values()]).float().cpu().numpy()
+    (decision,) = classifier.classify_detailed([text], explain=True)
+    return ClassificationTrace(decision, tokens, weights)

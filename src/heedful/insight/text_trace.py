@@ -1,0 +1,86 @@
+"""How a language model reads: where its heads look, into the memory too, and what it expects after each symbol."""
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from heedful.errors import UserError
+from heedful.insight.attention_weights import Floats, watch_attention
+from heedful.insight.trace import MAX_TOKENS, Choice
+from heedful.models.transformer_xl import TransformerXL
+from heedful.tasks.language_modeling import TextModel
+from heedful.text.symbols import Symbols, decode
+
+_TOP = 8  # symbols listed at each place
+
+
+@dataclass(frozen=True)
+class TextTrace:
+    """The end of a text as a language model read it."""
+
+    remembered: tuple[str, ...]
+    """Symbols in the memory, which can be looked at but look no more; none for a model without one."""
+
+    read: tuple[str, ...]
+    """The symbols after them, the first of a text being the line end it is taken to follow."""
+
+    log_probs: tuple[float, ...]
+    """How much each of `read` but the first was expected."""
+
+    expected: tuple[tuple[Choice, ...], ...]
+    """After each of `read`, the most probable next symbols, best first; the last are those of the text going on."""
+
+    weights: Floats = field(repr=False)
+    """[layers, heads, query_len, key_len]: queries are `read`, keys are `remembered` and then `read`."""
+
+
+@torch.no_grad()
+def trace_text(model: TextModel, text: str | bytes, *, num_read: int = 64) -> TextTrace:
+    """Let a model read a text, and look at the last `num_read` symbols of it; those before them fill the memory."""
+    if not 1 <= num_read <= MAX_TOKENS:
+        raise UserError(f"`num_read` must be between 1 and {MAX_TOKENS}, but is {num_read}.")
+    encoded = model.symbols.encode(text.encode() if isinstance(text, str) else text)
+    ids = torch.tensor([[model.symbols.start_id, *encoded.tolist()]], device=model.device)
+    has_memory = isinstance(model.model, TransformerXL)
+    num_read = min(num_read, ids.size(1)) if has_memory else min(num_read, ids.size(1), _context_len(model))
+    before, shown = ids[:, :-num_read], ids[:, -num_read:]
+    memory = model.model.empty_memory(1, model.memory_len if has_memory else 0)
+    for start in range(0, before.size(1) if has_memory else 0, model.segment_len):
+        _, memory = model.model(before[:, start : start + model.segment_len], memory)
+    with watch_attention(model.model) as found:
+        hidden, _ = model.model(shown, memory)
+    log_probs = model.model.project(hidden)[0].float().log_softmax(dim=-1)  # [query_len, vocab]
+    num_remembered = min(memory.memory_len, before.size(1))
+    weights = torch.stack([layer[0, ..., -(num_remembered + num_read) :] for layer in found.values()])
+    followed = log_probs[:-1].gather(1, shown[0, 1:, None])[:, 0]
+    return TextTrace(
+        remembered=tuple(spell(model.symbols, id_) for id_ in before[0, before.size(1) - num_remembered :].tolist()),
+        read=tuple(spell(model.symbols, id_) for id_ in shown[0].tolist()),
+        log_probs=tuple(followed.tolist()),
+        expected=_expected(model.symbols, log_probs),
+        weights=weights.float().cpu().numpy(),
+    )
+
+
+def spell(symbols: Symbols, symbol_id: int) -> str:
+    """Return a symbol to be shown; a byte that is no character by itself has its number for a name."""
+    raw = decode(symbols, [symbol_id])
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return "".join(f"<0x{byte:02X}>" for byte in raw)
+
+
+def _context_len(model: TextModel) -> int:
+    assert not isinstance(model.model, TransformerXL), "whoever has a memory has no longest context"
+    return model.model.context_len
+
+
+def _expected(symbols: Symbols, log_probs: Tensor) -> tuple[tuple[Choice, ...], ...]:
+    """List the most probable symbols of each row of log_probs [query_len, vocab]."""
+    best = log_probs.topk(min(_TOP, log_probs.size(1)), dim=1)
+    return tuple(
+        tuple(Choice(spell(symbols, id_), id_, value) for id_, value in zip(ids, values, strict=True))
+        for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    )
