@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "interop": {"text", "data", "nn", "models", "decoding", "evaluation", "training"},
     "tasks": {"text", "data", "nn", "native", "models", "decoding", "evaluation", "training"},
     "insight": {"text", "nn", "models", "decoding", "evaluation", "training", "tasks"},
-    "serving": {"text", "decoding", "tasks", "insight"},
+    "serving": {"text", "models", "decoding", "tasks", "insight"},
 }
 ABOVE_ALL = {"cli", "__init__", "__main__"}
 GROUND_MAY_IMPORT = {"errors": set[str](), "files": {"errors"}, "config": {"errors"}}

@@ -81,6 +81,28 @@ class TraceRequest(WithKey):
     hypothesis: Text | None = Field(None, description="Trace this translation, instead of the one the search finds.")
 
 
+class ClassifyRequest(WithKey):
+    """What `POST /api/classify` takes."""
+
+    q: Text | Annotated[list[Text], Field(max_length=Limits.max_texts)] = Field(description="A text, or a list.")
+    model: ModelId | None = None
+    explain: bool = Field(False, description="Also how much each word moved the decision.")
+
+
+class GenerateRequest(WithKey):
+    """What `POST /api/generate` takes."""
+
+    prompt: Text = Field("", description="The beginning of the text.")
+    model: ModelId | None = None
+    maxTokens: int = Field(  # noqa: N815 - as LibreTranslate's clients spell names
+        200, ge=1, le=Limits.max_written_tokens, description="Symbols to write: bytes, or pieces."
+    )
+    temperature: float = Field(1.0, ge=0, le=10, description="Below 1 surer, above 1 bolder; 0: the likeliest.")
+    topK: int | None = Field(None, ge=1, le=1_000, description="Draw from the likeliest only.")  # noqa: N815
+    topP: float | None = Field(None, gt=0, le=1, description="Draw from the fewest that have this probability.")  # noqa: N815
+    seed: int = Field(0, ge=0, lt=2**32, description="The same seed gives the same text.")
+
+
 class Failure(BaseModel):
     """Every answer that is not the one asked for."""
 
@@ -123,12 +145,25 @@ class Language(BaseModel):
     targets: list[str]
 
 
+class Labelled(BaseModel):
+    """What a classifier found out about one text; `label` is null for an empty one."""
+
+    label: str | None
+    probabilities: dict[str, float]
+    unreadTokens: int  # noqa: N815
+    words: list[dict[str, str | int | float | None]] | None = None
+
+
 class ServedModel(BaseModel):
     """A model of this server."""
 
     id: str
+    task: str
     directions: list[tuple[str, str]]
-    beam: int
+    """Of a translator: from which language into which."""
+
+    labels: list[str]
+    """Of a classifier."""
 
 
 class State(BaseModel):

@@ -7,6 +7,7 @@ operators ask for. Checks that hold for every request are in guard.py, the work 
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from typing import Any
 
@@ -20,9 +21,12 @@ from heedful.errors import HeedfulError
 from heedful.insight.payload import to_payload
 from heedful.insight.trace import trace_translation
 from heedful.serving.answers import (
+    ClassifyRequest,
     DetectedLanguage,
     DetectRequest,
     Failure,
+    GenerateRequest,
+    Labelled,
     Language,
     ServedModel,
     State,
@@ -32,13 +36,17 @@ from heedful.serving.answers import (
     TranslateRequest,
 )
 from heedful.serving.bodies import FORM, JSON, BadRequestError, check_characters, parse_body
-from heedful.serving.engine import Asked, Engines, Written
+from heedful.serving.engines import Engines
 from heedful.serving.guard import Access, App, Guard
+from heedful.serving.labelling import LabellingEngine
 from heedful.serving.limits import Limits
 from heedful.serving.measures import CONTENT_TYPE, Measures
 from heedful.serving.refusals import describe, refuse
-from heedful.serving.rendering import answer_of, languages_of, percent, server_sent, stream_event
+from heedful.serving.rendering import answer_of, label_of, languages_of, percent, server_sent, stream_event
 from heedful.serving.texts import TranslatedText
+from heedful.serving.translating import Asked, TranslationEngine, Written
+from heedful.serving.workplace import Workplace
+from heedful.serving.writing import Wish, WritingEngine
 from heedful.text.language_detection import detect
 
 _FAILURES: dict[int | str, dict[str, Any]] = {
@@ -53,6 +61,15 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
         503: "The answer would come too late, or the server is ending; `Retry-After` says when to come again.",
     }.items()
 }
+
+_WORK: dict[str, type[Workplace]] = {
+    "/translate": TranslationEngine,
+    "/api/translate/stream": TranslationEngine,
+    "/api/trace": TranslationEngine,
+    "/api/classify": LabellingEngine,
+    "/api/generate": WritingEngine,
+}
+"""The routes that need a model, and of which kind: they are refused at once when all of these are busy."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +93,14 @@ def make_app(server: Server, access: Access) -> App:
     )
     _add_libretranslate(app, server)
     _add_own(app, server)
+    _add_other_tasks(app, server)
     _add_operations(app, server)
     _add_documentation(app)
     app.add_exception_handler(HTTPException, _tell_http)
     for kind in (HeedfulError, Exception):
         app.add_exception_handler(kind, _tell)
-    work = dict.fromkeys(("/translate", "/api/translate/stream", "/api/trace"), server.engines.check_open)
-    return Guard(app, access, server.limits, server.measures, work)
+    admissions = {path: partial(server.engines.check_open, kind) for path, kind in _WORK.items()}
+    return Guard(app, access, server.limits, server.measures, admissions)
 
 
 def _add_libretranslate(app: FastAPI, server: Server) -> None:
@@ -93,7 +111,7 @@ def _add_libretranslate(app: FastAPI, server: Server) -> None:
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
         check_characters(texts)
         source = None if asked.source == "auto" else asked.source
-        engine = server.engines.find(asked.model, source, asked.target)
+        engine = server.engines.find_translator(asked.model, source, asked.target)
         wanted = Asked(source, asked.target, asked.beam, asked.alternatives + 1)
         done = await engine.translate(engine.plan(texts, wanted), wanted)
         return JSONResponse(answer_of(asked, done))
@@ -101,7 +119,8 @@ def _add_libretranslate(app: FastAPI, server: Server) -> None:
     @app.get("/languages", response_model=list[Language], tags=["translate"])
     async def languages() -> Response:
         """List the languages, and what each can be translated into."""
-        pairs = [pair for engine in server.engines for pair in engine.translator.directions.pairs]
+        translators = server.engines.of_kind(TranslationEngine)
+        pairs = [pair for engine in translators for pair in engine.translator.directions.pairs]
         return JSONResponse(languages_of(pairs))
 
     @app.post("/detect", response_model=list[DetectedLanguage], openapi_extra=_takes(DetectRequest), tags=["translate"])
@@ -122,16 +141,7 @@ def _add_own(app: FastAPI, server: Server) -> None:
     @app.get("/api/models", response_model=list[ServedModel], tags=["heedful"])
     async def models() -> Response:
         """List the models of this server; the first is the default."""
-        return JSONResponse(
-            [
-                {
-                    "id": engine.id,
-                    "directions": [list(pair) for pair in engine.translator.directions.pairs],
-                    "beam": engine.translator.decoding.beam_size,
-                }
-                for engine in server.engines
-            ]
-        )
+        return JSONResponse([_served(engine) for engine in server.engines])
 
     @app.post(
         "/api/translate/stream", openapi_extra=_takes(StreamRequest), response_class=EventStream, tags=["heedful"]
@@ -145,7 +155,7 @@ def _add_own(app: FastAPI, server: Server) -> None:
         asked = parse_body(StreamRequest, *await _body(request))
         check_characters([asked.q])
         source = None if asked.source == "auto" else asked.source
-        engine = server.engines.find(asked.model, source, asked.target)
+        engine = server.engines.find_translator(asked.model, source, asked.target)
         events = engine.stream(asked.q, Asked(source, asked.target, asked.beam))
         first = await anext(events, None)  # a refusal comes before the first event, with its own status
         return EventStream(_told(first, events))
@@ -157,7 +167,7 @@ def _add_own(app: FastAPI, server: Server) -> None:
         if len(asked.q) + len(asked.hypothesis or "") > Limits.max_trace_characters:
             raise BadRequestError(f"A trace must have at most {Limits.max_trace_characters:,} characters.", 413)
         source = None if asked.source == "auto" else asked.source
-        engine = server.engines.find(asked.model, source, asked.target)
+        engine = server.engines.find_translator(asked.model, source, asked.target)
         (plan,) = engine.plan([asked.q.replace("\n", " ")], Asked(source, asked.target))
         payload = await engine.exclusively(
             lambda translator: to_payload(
@@ -173,6 +183,32 @@ def _add_own(app: FastAPI, server: Server) -> None:
             sum(unit.num_tokens for unit in plan.units),
         )
         return JSONResponse(payload)
+
+
+def _add_other_tasks(app: FastAPI, server: Server) -> None:
+    answer = Labelled | list[Labelled]
+
+    @app.post("/api/classify", response_model=answer, openapi_extra=_takes(ClassifyRequest), tags=["heedful"])
+    async def classify(request: Request) -> Response:
+        """Put a label on a text or on each of a list."""
+        asked = parse_body(ClassifyRequest, *await _body(request))
+        texts = [asked.q] if isinstance(asked.q, str) else asked.q
+        check_characters(texts)
+        engine = server.engines.find(LabellingEngine, asked.model)
+        found = await engine.classify(texts, explain=asked.explain)
+        answers = [label_of(one, explain=asked.explain) for one in found]
+        return JSONResponse(answers[0] if isinstance(asked.q, str) else answers)
+
+    @app.post("/api/generate", openapi_extra=_takes(GenerateRequest), response_class=EventStream, tags=["heedful"])
+    async def generate(request: Request) -> Response:
+        """Let a language model go on with a text, as server-sent events: `text` as it comes, then `done` or `error`."""
+        asked = parse_body(GenerateRequest, *await _body(request))
+        check_characters([asked.prompt], "prompt")
+        engine = server.engines.find(WritingEngine, asked.model)
+        wish = Wish(asked.prompt, asked.maxTokens, asked.temperature, asked.topK, asked.topP, asked.seed)
+        pieces = engine.write(wish)
+        first = await anext(pieces, None)
+        return EventStream(_written(first, pieces))
 
 
 def _add_operations(app: FastAPI, server: Server) -> None:
@@ -241,6 +277,26 @@ async def _told(
         yield server_sent("done", {"translatedText": " ".join(texts)})
     except Exception as failure:
         yield server_sent("error", json.loads(describe(failure).body))
+
+
+async def _written(first: str | None, rest: AsyncIterator[str]) -> AsyncIterator[bytes]:
+    """Write what a language model writes; a failure in the middle is the last event."""
+    texts: list[str] = []
+    try:
+        piece = first
+        while piece is not None:
+            texts.append(piece)
+            yield server_sent("text", {"text": piece})
+            piece = await anext(rest, None)
+        yield server_sent("done", {"text": "".join(texts)})
+    except Exception as failure:
+        yield server_sent("error", json.loads(describe(failure).body))
+
+
+def _served(engine: Workplace) -> dict[str, Any]:
+    pairs = engine.translator.directions.pairs if isinstance(engine, TranslationEngine) else ()
+    labels = engine.classifier.labels if isinstance(engine, LabellingEngine) else ()
+    return {"id": engine.id, "task": engine.task, "directions": [list(pair) for pair in pairs], "labels": list(labels)}
 
 
 async def _body(request: Request) -> tuple[bytes, str]:

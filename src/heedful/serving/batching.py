@@ -23,7 +23,8 @@ Reason = Literal["full", "draining", "late"]
 
 _LONGEST_WAIT_TO_NAME = 60
 _SHARE_OF_DEADLINE = 0.5  # the wait that is expected is an estimate, and being run takes time, too
-_TOKENS_THAT_COUNT_HALF = 128
+_NEWEST_COUNTS = 0.3
+_TOKENS_THAT_SAY_SOMETHING = 128  # a lone sentence is slower than a queue is worked off, and must not scare others away
 
 
 class RefusedError(HeedfulError):
@@ -94,7 +95,7 @@ class Batcher(Generic[AnyKey, AnyResult]):
         self._waiting: list[Item[AnyKey, AnyResult]] = []
         self._running: list[Item[AnyKey, AnyResult]] = []
         self._num_tokens = 0
-        self._tokens_per_second = 0.0  # unknown until the first batch
+        self._tokens_per_second = 0.0  # unknown until the first batch of some size
         self._changed = threading.Condition()
         self._is_draining = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -172,9 +173,8 @@ class Batcher(Generic[AnyKey, AnyResult]):
             self._run_batch(batch)
             seconds = max(time.monotonic() - started, 1e-6)
             num_tokens = sum(item.num_tokens for item in batch)
-            if not batch[0].is_alone:  # what is listened to, or looked into, is slower and says nothing of the others
-                # A full batch is what a queue is worked off in; a lone sentence is slower and says little about it.
-                weight = num_tokens / (num_tokens + _TOKENS_THAT_COUNT_HALF) if self._tokens_per_second else 1.0
+            if num_tokens >= _TOKENS_THAT_SAY_SOMETHING and not batch[0].is_alone:
+                weight = _NEWEST_COUNTS if self._tokens_per_second else 1.0
                 self._tokens_per_second += weight * (num_tokens / seconds - self._tokens_per_second)
             self._observer.on_batch(len(batch), num_tokens, seconds)
             self._running = []

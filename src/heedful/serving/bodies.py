@@ -46,12 +46,12 @@ def parse_body(schema: type[Body], body: bytes, content_type: str) -> Body:
         raise BadRequestError(_sentence(error)) from None
 
 
-def check_characters(texts: list[str]) -> None:
+def check_characters(texts: list[str], name: str = "q") -> None:
     """Refuse more text than one request may have."""
     num_characters = sum(map(len, texts))
     if num_characters > Limits.max_characters:
         raise BadRequestError(
-            f"`q` must have at most {Limits.max_characters:,} characters, but has {num_characters:,}.", 413
+            f"`{name}` must have at most {Limits.max_characters:,} characters, but has {num_characters:,}.", 413
         )
 
 

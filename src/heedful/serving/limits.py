@@ -15,6 +15,7 @@ class Limits:
     """Of one request: some ten pages, which are seconds of work."""
 
     max_trace_characters: int = 1_000
+    max_written_tokens: int = 2_000
     max_beam: int = 16
     max_alternatives: int = 10
 

@@ -5,7 +5,7 @@ Labels have few values: a route of ours, a status, a model's id. Nothing a clien
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from heedful.serving.engine import Engines
+from heedful.serving.engines import Engines
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)

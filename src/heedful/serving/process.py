@@ -20,13 +20,11 @@ import uvicorn
 from heedful.errors import HeedfulError, UserError
 from heedful.serving.app import Server, make_app
 from heedful.serving.connections import protocol_with
-from heedful.serving.engine import BUNDLED_ID, Engines, ids_of
+from heedful.serving.engines import Engines, load_engines
 from heedful.serving.guard import Access
 from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
-from heedful.tasks.loading import load_translator
 
-_WARM_UP = "Where is the station?"
 _BACKLOG = 1024
 
 
@@ -49,7 +47,14 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     """Serve until a signal ends it."""
     listener = _listen(settings.host, settings.port)  # before the models, so that a taken port is known at once
     measures = Measures()
-    engines = _load(settings, measures, say)
+    engines = load_engines(
+        settings.models,
+        settings.limits,
+        measures.of_model,
+        device=settings.device,
+        quantize=settings.quantize,
+        say=say,
+    )
     host, port = listener.getsockname()[:2]
     name = f"[{host}]" if ":" in host else host
     if not ipaddress.ip_address(host).is_loopback and settings.access.api_key is None:
@@ -115,15 +120,3 @@ def _listen(host: str, port: int) -> socket.socket:
             raise UserError(f"Port {port} of {host} is taken. Choose another with --port; 0 takes any.") from None
         raise HeedfulError(f"The server cannot listen at {host}:{port}: {error.strerror}.") from None
     return listener
-
-
-def _load(settings: Settings, measures: Measures, say: Callable[[str], None]) -> Engines:
-    folders: dict[str, Path | None] = dict(zip(ids_of(settings.models), settings.models, strict=True))
-    translators = {
-        model_id: load_translator(folder, device=settings.device, quantize=settings.quantize, say=say)
-        for model_id, folder in (folders or {BUNDLED_ID: None}).items()
-    }
-    for translator in translators.values():
-        source, target = translator.directions.pairs[0]
-        translator.translate(_WARM_UP, from_=source, to=target)  # the first client need not wait for lazy set-up
-    return Engines(translators, settings.limits, measures.of_model)

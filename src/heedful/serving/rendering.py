@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from heedful.serving.answers import TranslateRequest
-from heedful.serving.engine import Written
 from heedful.serving.texts import TranslatedText
+from heedful.serving.translating import Written
+from heedful.tasks.classification import Classification
 from heedful.tasks.translation import Translation
 
 _NAMES = {
@@ -72,6 +73,21 @@ def languages_of(pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
 def percent(share: float) -> float:
     """Write a probability as LibreTranslate does, from 0 to 100."""
     return round(100 * share, 1)
+
+
+def label_of(found: Classification, *, explain: bool) -> dict[str, Any]:
+    """Write what a classifier found out about one text."""
+    answer: dict[str, Any] = {
+        "label": found.label,
+        "probabilities": found.probabilities,
+        "unreadTokens": found.num_unread,
+    }
+    if explain:
+        answer["words"] = [
+            {"word": word.word, "start": word.start, "end": word.end, "influence": _number(word.influence)}
+            for word in found.words
+        ]
+    return answer
 
 
 def _detected(one: TranslatedText) -> dict[str, Any]:

@@ -156,12 +156,12 @@ def test_what_is_larger_than_the_queue_is_done_when_nothing_else_waits() -> None
 def test_what_would_come_too_late_is_refused_before_it_waits() -> None:
     async def scene() -> None:
         it = Scene()
-        slow = it.put("hold", tokens=5)
-        asyncio.get_running_loop().call_later(0.5, it.worker.gate.set)  # ten tokens a second
+        slow = it.put("hold", tokens=200)
+        asyncio.get_running_loop().call_later(0.5, it.worker.gate.set)  # 400 tokens a second
         await slow.outcome
         await it.until(lambda: it.queue.is_idle)
         it.worker.gate.clear()
-        held = it.put("hold", tokens=40)
+        held = it.put("hold", tokens=1600)
         with pytest.raises(RefusedError, match="would come too late") as refused:
             it.put("impatient", seconds=1)
         assert refused.value.reason == "late"

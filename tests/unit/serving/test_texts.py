@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.serving.engine import ids_of
+from heedful.serving.engines import ids_of
 from heedful.serving.texts import assemble, plan_text
 from heedful.tasks.loading import load_translator
 from heedful.tasks.translation import Translator

@@ -1,0 +1,141 @@
+"""All models of a server, by id, whatever they are for.
+
+A client names a model by its id, which is looked up among those that were loaded and never becomes a path. Without one,
+the first model answers that does what is asked.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from heedful.errors import UserError
+from heedful.models.folder_files import task_of
+from heedful.serving.batching import Observer, RefusedError
+from heedful.serving.labelling import LabellingEngine
+from heedful.serving.limits import Limits
+from heedful.serving.translating import TranslationEngine
+from heedful.serving.workplace import Workplace
+from heedful.serving.writing import WritingEngine
+from heedful.tasks.classification import load_classifier
+from heedful.tasks.folders import find_model_folder
+from heedful.tasks.language_modeling import load_text_model
+from heedful.tasks.loading import load_translator
+
+BUNDLED_ID = "bundled"
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_WARM_UP = "Where is the station?"
+
+Kind = TypeVar("Kind", bound=Workplace)
+
+
+class Engines:
+    """The models of a server; the first of each kind is the default."""
+
+    def __init__(self, engines: Sequence[Workplace]) -> None:
+        self._by_id = {engine.id: engine for engine in engines}
+
+    def __iter__(self) -> Iterator[Workplace]:
+        return iter(self._by_id.values())
+
+    def of_kind(self, kind: type[Kind]) -> list[Kind]:
+        """Return the models that do one kind of work."""
+        return [engine for engine in self if isinstance(engine, kind)]
+
+    def find(self, kind: type[Kind], model_id: str | None) -> Kind:
+        """Return the model of that id, or the first of the kind."""
+        known = self.of_kind(kind)
+        if not known:
+            raise UserError(f"This server has no model for {kind.task.replace('_', ' ')}. Add one with --model.")
+        if model_id is None:
+            return known[0]
+        chosen = self._by_id.get(model_id)
+        if not isinstance(chosen, kind):
+            raise UserError(f"`model` must be one of {', '.join(engine.id for engine in known)}.")
+        return chosen
+
+    def find_translator(self, model_id: str | None, source: str | None, target: str | None) -> TranslationEngine:
+        """Return the model of that id, or the first that can be asked for these languages."""
+        for engine in () if model_id is not None else self.of_kind(TranslationEngine):
+            try:
+                engine.translator.directions.check(source, target)
+            except UserError:
+                continue
+            return engine
+        return self.find(TranslationEngine, model_id)  # the refusal of the first is as good as any other's
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all models."""
+        return list(self._by_id)
+
+    @property
+    def is_idle(self) -> bool:
+        """Say whether no model has anything to do."""
+        return all(engine.queue.is_idle for engine in self)
+
+    @property
+    def is_ready(self) -> bool:
+        """Say whether every model would admit a request now."""
+        return all(engine.queue.is_ready for engine in self)
+
+    def check_open(self, kind: type[Workplace]) -> None:
+        """Raise `RefusedError` when no model of a kind would admit anything: known before a request is even read."""
+        refusals = []
+        for engine in self.of_kind(kind):
+            try:
+                engine.queue.check_open()
+            except RefusedError as refusal:
+                refusals.append(refusal)
+            else:
+                return
+        if refusals:
+            raise min(refusals, key=lambda refusal: refusal.retry_after)
+
+    def drain(self) -> None:
+        """Admit nothing more."""
+        for engine in self:
+            engine.queue.drain()
+
+
+def load_engines(
+    folders: Sequence[Path],
+    limits: Limits,
+    observer: Callable[[str], Observer],
+    *,
+    device: str | None,
+    quantize: str,
+    say: Callable[[str], None],
+) -> Engines:
+    """Load model folders, each for what it was trained for; none means the bundled translator."""
+
+    def load(model_id: str, folder: Path | None) -> Workplace:
+        task = "translation" if folder is None else task_of(find_model_folder(folder))
+        if folder is not None and task == "classification":
+            return LabellingEngine(model_id, load_classifier(folder, device=device), limits, observer(model_id))
+        if folder is not None and task == "language_modeling":
+            return WritingEngine(model_id, load_text_model(folder, device=device), limits, observer(model_id))
+        translator = load_translator(folder, device=device, quantize=quantize, say=say)
+        source, target = translator.directions.pairs[0]
+        translator.translate(_WARM_UP, from_=source, to=target)  # the first client need not wait for lazy set-up
+        return TranslationEngine(model_id, translator, limits, observer(model_id))
+
+    if not folders:
+        return Engines([load(BUNDLED_ID, None)])
+    return Engines([load(*named) for named in zip(ids_of(folders), folders, strict=True)])
+
+
+def ids_of(folders: Sequence[Path]) -> list[str]:
+    """Name models after their folders, in small letters, `runs/NAME/model` after the run; a second gets a number."""
+    ids: list[str] = []
+    for folder in folders:
+        path = folder.resolve()
+        name = path.parent.name if path.name == "model" else path.name
+        base = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:56] or "model"
+        number, candidate = 1, base
+        while candidate in ids:
+            number += 1
+            candidate = f"{base}-{number}"
+        assert _ID.fullmatch(candidate), f"{candidate} is no id"
+        ids.append(candidate)
+    return ids

@@ -1,0 +1,29 @@
+"""A classifier that answers concurrent callers. Knows classifiers and the queue in front of them; it knows no HTTP."""
+
+from collections.abc import Sequence
+
+from heedful.serving.batching import Observer
+from heedful.serving.limits import Limits
+from heedful.serving.workplace import IsAbandoned, Workplace
+from heedful.tasks.classification import Classification, Classifier
+
+
+class LabellingEngine(Workplace):
+    """A classifier at work."""
+
+    task = "classification"
+
+    def __init__(self, model_id: str, classifier: Classifier, limits: Limits, observer: Observer) -> None:
+        self.classifier = classifier
+        super().__init__(model_id, limits, observer)
+
+    async def classify(self, texts: Sequence[str], *, explain: bool) -> list[Classification]:
+        """Put labels on texts, together with whatever else is waiting; raises `RefusedError`."""
+        self.queue.check_open()
+        counts = [len(ids) for ids in self.classifier.encode(texts).ids] if texts else []
+        items = [self.item(explain, text, count) for text, count in zip(texts, counts, strict=True)]
+        return await self.results(items)
+
+    def run_batch(self, key: bool, texts: Sequence[str], is_abandoned: IsAbandoned) -> Sequence[Classification]:  # noqa: ARG002
+        """Classify texts of which all, or none, are to be explained; one pass, too short to be interrupted."""
+        return self.classifier.classify_detailed(texts, explain=key)

@@ -1,0 +1,75 @@
+"""What every kind of model at work has in common: an id, a queue, and ways to wait for what it does.
+
+Subclasses say what a batch is. Some work cannot share a batch, because somebody listens to it or looks into it: it
+is exclusive. Knows nothing of what models do, nor of HTTP.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from heedful.serving.batching import Batcher, Item, Observer, RefusedError
+from heedful.serving.limits import Limits
+
+AnyItem = Item[Any, Any]
+IsAbandoned = Callable[[], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Exclusive:
+    """Work that has the model to itself, given a text and whether anybody still waits. Equal only to itself."""
+
+    work: Callable[[str, IsAbandoned], Any]
+
+
+class Workplace:
+    """One model, its queue, and the thread that touches it."""
+
+    task: str
+    """What it is for, as config.json of a model folder calls it."""
+
+    def __init__(self, model_id: str, limits: Limits, observer: Observer) -> None:
+        self.id = model_id
+        self._limits = limits
+        self.queue: Batcher[Any, Any] = Batcher(model_id, self._run, limits, observer)
+
+    def run_batch(self, key: Any, texts: Sequence[str], is_abandoned: IsAbandoned) -> Sequence[Any]:
+        """Do the work of a batch, on the worker thread; where all work is exclusive there is none."""
+        raise NotImplementedError
+
+    def item(self, key: Any, text: str, num_tokens: int) -> AnyItem:
+        """Make an item of a text; it has as long as the server gives every request."""
+        deadline = time.monotonic() + self._limits.deadline_seconds
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        return Item(key, text, num_tokens, deadline, future, is_alone=isinstance(key, Exclusive))
+
+    async def results(self, items: Sequence[AnyItem]) -> list[Any]:
+        """Have the items done and wait for them; whoever stops waiting takes them back. Raises `RefusedError`."""
+        self.submit(items)
+        try:
+            return await self.wait(items)
+        finally:
+            self.queue.withdraw(items)
+
+    def submit(self, items: Sequence[AnyItem]) -> None:
+        """Put items into the queue, all of them or none; who submits must also withdraw."""
+        if items:
+            self.queue.submit(items)
+
+    async def wait(self, items: Sequence[AnyItem]) -> list[Any]:
+        """Wait for submitted items, until their deadline."""
+        left = min((item.deadline for item in items), default=math.inf) - time.monotonic()
+        try:
+            async with asyncio.timeout(None if left == math.inf else max(left, 0.0)):
+                return [await item.outcome for item in items]
+        except TimeoutError:
+            sentence = "The answer did not come in time. Try again later, with less text."
+            raise RefusedError("late", sentence, 2) from None
+
+    def _run(self, key: Any, texts: Sequence[str], is_abandoned: IsAbandoned) -> Sequence[Any]:
+        if isinstance(key, Exclusive):
+            return [key.work(texts[0], is_abandoned)]
+        return self.run_batch(key, texts, is_abandoned)

@@ -1,0 +1,73 @@
+"""A language model that writes for one caller after the other, and is read while it writes.
+
+Knows language models and the queue in front of them; it knows no HTTP.
+"""
+
+import asyncio
+import codecs
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+
+from heedful.serving.batching import AbandonedError, Observer
+from heedful.serving.limits import Limits
+from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace
+from heedful.tasks.language_modeling import TextModel
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How a text is to be gone on with."""
+
+    prompt: str
+    max_tokens: int
+    temperature: float
+    top_k: int | None
+    top_p: float | None
+    seed: int
+
+
+class WritingEngine(Workplace):
+    """A language model at work."""
+
+    task = "language_modeling"
+
+    def __init__(self, model_id: str, writer: TextModel, limits: Limits, observer: Observer) -> None:
+        self.writer = writer
+        super().__init__(model_id, limits, observer)
+
+    async def write(self, wish: Wish) -> AsyncIterator[str]:
+        """Yield the text that goes on from the prompt, in pieces as they come; raises `RefusedError` before them."""
+        loop = asyncio.get_running_loop()
+        heard: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+        def work(prompt: str, is_abandoned: IsAbandoned) -> None:
+            for piece in self._pieces(prompt, wish):
+                if is_abandoned():
+                    raise AbandonedError
+                loop.call_soon_threadsafe(heard.put_nowait, piece)
+
+        items = [self.item(Exclusive(work), wish.prompt, wish.max_tokens)]
+        self.submit(items)
+        try:
+            done = asyncio.ensure_future(self.wait(items))
+            done.add_done_callback(lambda _: heard.put_nowait(None))
+            # A model of bytes may tell a character in parts.
+            decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+            while (piece := await heard.get()) is not None:
+                if text := decoder.decode(piece):
+                    yield text
+            if rest := decoder.decode(b"", final=True):
+                yield rest
+            await done
+        finally:
+            self.queue.withdraw(items)
+
+    def _pieces(self, prompt: str, wish: Wish) -> Iterator[bytes]:
+        return self.writer.generate(
+            prompt,
+            max_tokens=wish.max_tokens,
+            temperature=wish.temperature,
+            top_k=wish.top_k,
+            top_p=wish.top_p,
+            seed=wish.seed,
+        )

@@ -1,0 +1,116 @@
+"""Models that do other things than translating, behind the same server: labels on texts, and texts written on."""
+
+import json
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from benchmarks.load import ServerProcess
+
+from heedful.config.language_modeling import LanguageModelConfig
+from heedful.models.build import build_language_model
+from heedful.models.classifier_folder import save_classifier
+from heedful.models.folder import weights_of
+from heedful.models.language_model_folder import LanguageModelFolder, save_language_model
+from heedful.tasks.classification import load_classifier
+from heedful.tasks.language_modeling import load_text_model
+from heedful.text.symbols import ByteSymbols
+
+from ..unit.tasks.test_classification import make_folder
+
+REVIEWS = ["a truly good film", "a truly bad film", ""]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    base = tmp_path_factory.mktemp("models")
+    save_classifier(base / "labels", make_folder())
+    write_language_model(base / "bytes")
+    return {"labels": base / "labels", "bytes": base / "bytes"}
+
+
+def write_language_model(path: Path) -> None:
+    symbols = ByteSymbols()
+    config = LanguageModelConfig(kind="language_model", dim=16, num_heads=2, hidden_dim=32, num_layers=1)
+    model = build_language_model(config, vocab_size=symbols.vocab_size, generator=torch.Generator().manual_seed(0))
+    save_language_model(
+        path,
+        LanguageModelFolder(
+            model=config,
+            weights=weights_of(model),
+            symbols_json=symbols.to_json(),
+            vocab_size=symbols.vocab_size,
+            segment_len=16,
+            memory_len=16,
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def server(folders: dict[str, Path]) -> Iterator[ServerProcess]:
+    with ServerProcess("--model", folders["labels"], "--model", folders["bytes"]) as process:
+        yield process
+
+
+def post(server: ServerProcess, path: str, content: Any) -> tuple[int, str]:
+    request = urllib.request.Request(
+        server.url + path, json.dumps(content).encode(), {"Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as failure:
+        return failure.code, failure.read().decode()
+
+
+def test_labels_are_those_of_the_command(server: ServerProcess, folders: dict[str, Path]) -> None:
+    expected = load_classifier(folders["labels"], device="cpu").classify_detailed(REVIEWS, explain=True)
+    status, body = post(server, "/api/classify", {"q": REVIEWS, "explain": True})
+    answers = json.loads(body)
+    assert status == 200
+    assert [answer["label"] for answer in answers] == [one.label for one in expected]
+    assert answers[0]["probabilities"] == pytest.approx(expected[0].probabilities)
+    assert [word["word"] for word in answers[0]["words"]] == ["a", "truly", "good", "film"]
+    single = json.loads(post(server, "/api/classify", {"q": REVIEWS[0]})[1])
+    assert single["label"] == expected[0].label
+    assert "words" not in single
+
+
+def test_a_text_is_written_on_as_in_python(server: ServerProcess, folders: dict[str, Path]) -> None:
+    wish = {"prompt": "the old", "maxTokens": 40, "temperature": 0.8, "topK": 20, "seed": 3}
+    status, body = post(server, "/api/generate", wish)
+    assert status == 200
+    events = re.findall(r"event: (\w+)\ndata: (.*)\n\n", body)
+    pieces = [json.loads(data)["text"] for name, data in events if name == "text"]
+    writer = load_text_model(folders["bytes"], device="cpu")
+    expected = b"".join(writer.generate("the old", max_tokens=40, temperature=0.8, top_k=20, seed=3))
+    assert "".join(pieces) == expected.decode(errors="replace")
+    assert events[-1] == ("done", json.dumps({"text": "".join(pieces)}))
+    assert len(pieces) > 1
+
+
+def test_what_no_model_can_do_is_said_in_a_sentence(server: ServerProcess) -> None:
+    status, body = post(server, "/translate", {"q": "a", "source": "en", "target": "de"})
+    assert (status, json.loads(body)["error"]) == (
+        400,
+        "This server has no model for translation. Add one with --model.",
+    )
+    status, body = post(server, "/api/classify", {"q": "a", "model": "bytes"})
+    assert (status, json.loads(body)["error"]) == (400, "`model` must be one of labels.")
+    assert post(server, "/api/generate", {"maxTokens": 2001})[0] == 400
+    with urllib.request.urlopen(f"{server.url}/languages") as answer:
+        assert json.loads(answer.read()) == []
+    with urllib.request.urlopen(f"{server.url}/api/models") as answer:
+        served = {model["id"]: model for model in json.loads(answer.read())}
+    assert served["labels"] == {
+        "id": "labels",
+        "task": "classification",
+        "directions": [],
+        "labels": ["neg", "pos", "unsure"],
+    }
+    assert served["bytes"]["task"] == "language_modeling"
