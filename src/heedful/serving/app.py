@@ -234,9 +234,10 @@ def _add_operations(app: FastAPI, server: Server) -> None:
 def _add_documentation(app: FastAPI) -> None:
     folder = resources.files("heedful") / "serving" / "documentation"
     kinds = {
-        "docs": ("page.html", "text/html"),
-        "docs.js": ("page.js", "text/javascript"),
-        "docs.css": ("page.css", "text/css"),
+        "docs": ("page.html", "text/html; charset=utf-8"),
+        "docs.js": ("page.js", "text/javascript; charset=utf-8"),
+        "docs.css": ("page.css", "text/css; charset=utf-8"),
+        "docs.svg": ("page.svg", "image/svg+xml"),
     }
 
     def add(path: str, name: str, kind: str) -> None:
@@ -244,7 +245,7 @@ def _add_documentation(app: FastAPI) -> None:
 
         @app.get(f"/{path}", include_in_schema=False, name=path)
         async def page() -> Response:
-            return Response(content, media_type=f"{kind}; charset=utf-8")
+            return Response(content, media_type=kind)
 
     for path, (name, kind) in kinds.items():
         add(path, name, kind)

@@ -162,6 +162,7 @@ def test_what_would_come_too_late_is_refused_before_it_waits() -> None:
         await it.until(lambda: it.queue.is_idle)
         it.worker.gate.clear()
         held = it.put("hold", tokens=1600)
+        await it.until(lambda: len(it.worker.batches) == 2)
         with pytest.raises(RefusedError, match="would come too late") as refused:
             it.put("impatient", seconds=1)
         assert refused.value.reason == "late"
