@@ -12,6 +12,7 @@ import socket
 import time
 from base64 import b64encode
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -137,11 +138,13 @@ def test_a_body_without_an_end_is_cut_off(server: ServerProcess) -> None:
 def test_slow_connections_are_closed_within_ten_seconds_and_disturb_nobody(server: ServerProcess) -> None:
     head = f"POST /translate HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {KEY}\r\n".encode()
     beginnings = [b"", head, head + b"Content-Length: 99\r\n\r\n"]
+    before = num_open_files(server)
     waiting = []
     for number in range(60):
         connection = socket.create_connection((server.host, server.port))
         connection.sendall(beginnings[number % 3])
         waiting.append(connection)
+    deaf = connect_deaf(server)
     started = time.monotonic()
     closed: dict[int, float] = {}
     while len(closed) < len(waiting) and time.monotonic() - started < 12:
@@ -152,8 +155,24 @@ def test_slow_connections_are_closed_within_ten_seconds_and_disturb_nobody(serve
         time.sleep(0.5)
     assert len(closed) == len(waiting)
     assert max(closed.values()) < 10
-    for connection in waiting:
+    while num_open_files(server) > before and time.monotonic() - started < 12:
+        time.sleep(0.1)
+    assert num_open_files(server) <= before, "a client that asks and never reads is still connected"
+    for connection in (*waiting, deaf):
         connection.close()
+
+
+def num_open_files(server: ServerProcess) -> int:
+    return len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
+
+
+def connect_deaf(server: ServerProcess) -> socket.socket:
+    """Ask for more than the buffers between two sockets hold, and read none of it."""
+    connection = socket.create_connection((server.host, server.port))
+    connection.setblocking(False)
+    question = f"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {KEY}\r\n\r\n".encode()
+    connection.send(question * 500)
+    return connection
 
 
 def is_closed(connection: socket.socket, drop: bytes) -> bool:

@@ -145,6 +145,8 @@ class Batcher(Generic[AnyKey, AnyResult]):
     def withdraw(self, items: Sequence[Item[AnyKey, AnyResult]]) -> None:
         """Forget items whose caller has gone or has given up; those that are running are not waited for."""
         left = [item for item in items if item.outcome.cancel()]
+        if not left:
+            return
         with self._changed:
             waiting = set(left) & set(self._waiting)
             self._leave(waiting)

@@ -26,6 +26,7 @@ def protocol_with(limits: Limits) -> type[H11Protocol]:
         def __init__(self, config: Config, *args: Any, **kwargs: Any) -> None:
             super().__init__(config, *args, **kwargs)
             self._arrival: asyncio.TimerHandle | None = None
+            self._reading: asyncio.TimerHandle | None = None
             self._is_lingering = False
             self._num_ignored = 0
 
@@ -39,7 +40,19 @@ def protocol_with(limits: Limits) -> type[H11Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_clock()
+            if self._reading is not None:
+                self._reading.cancel()
             super().connection_lost(exc)
+
+        def pause_writing(self) -> None:
+            self._reading = self.loop.call_later(limits.receive_seconds, self.transport.abort)
+            super().pause_writing()
+
+        def resume_writing(self) -> None:
+            if self._reading is not None:
+                self._reading.cancel()
+                self._reading = None
+            super().resume_writing()
 
         def data_received(self, data: bytes) -> None:
             if self.transport.is_closing():
