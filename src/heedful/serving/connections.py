@@ -17,97 +17,112 @@ from heedful.serving.limits import Limits
 from heedful.serving.refusals import refuse
 
 
-def protocol_with(limits: Limits) -> type[H11Protocol]:
-    """Return uvicorn's protocol class, with these bounds."""
+class BoundedProtocol(H11Protocol):
+    """One connection."""
 
-    class BoundedProtocol(H11Protocol):
-        """One connection."""
+    limits = Limits()
 
-        def __init__(self, config: Config, *args: Any, **kwargs: Any) -> None:
-            super().__init__(config, *args, **kwargs)
-            self._arrival: asyncio.TimerHandle | None = None
-            self._reading: asyncio.TimerHandle | None = None
-            self._is_lingering = False
-            self._num_ignored = 0
+    def __init__(self, config: Config, *args: Any, **kwargs: Any) -> None:
+        super().__init__(config, *args, **kwargs)
+        self._arrival: asyncio.TimerHandle | None = None
+        self._reading: asyncio.TimerHandle | None = None
+        self._is_lingering = False
+        self._num_ignored = 0
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            if len(self.connections) > limits.max_connections:
-                transport.write(_TOO_MANY)
-                transport.close()
-                return
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock of the first request, unless there are too many connections."""
+        super().connection_made(transport)
+        if len(self.connections) > self.limits.max_connections:
+            transport.write(_TOO_MANY)
+            transport.close()
+            return
+        self._expect_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop all clocks."""
+        self._stop_clock()
+        if self._reading is not None:
+            self._reading.cancel()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Give the client a while to read what it asked for."""
+        self._reading = self.loop.call_later(self.limits.receive_seconds, self.transport.abort)
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """Note that the client reads again."""
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+        super().resume_writing()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes of a request, whose clock runs until it is whole; of a refused one they are ignored."""
+        if self.transport.is_closing():
+            return
+        if self._is_lingering:
+            self._num_ignored += len(data)
+            if self._num_ignored > self.limits.linger_bytes:
+                self.transport.abort()
+            return
+        if self._arrival is None and not self._is_answering():
             self._expect_request()
+        super().data_received(data)
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._stop_clock()  # the request is here; how long the answer takes is the deadline's affair
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop_clock()
-            if self._reading is not None:
-                self._reading.cancel()
-            super().connection_lost(exc)
-
-        def pause_writing(self) -> None:
-            self._reading = self.loop.call_later(limits.receive_seconds, self.transport.abort)
-            super().pause_writing()
-
-        def resume_writing(self) -> None:
-            if self._reading is not None:
-                self._reading.cancel()
-                self._reading = None
-            super().resume_writing()
-
-        def data_received(self, data: bytes) -> None:
-            if self.transport.is_closing():
-                return
-            if self._is_lingering:
-                self._num_ignored += len(data)
-                if self._num_ignored > limits.linger_bytes:
-                    self.transport.abort()
-                return
-            if self._arrival is None and not self._is_answering():
-                self._expect_request()
-            super().data_received(data)
-            if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-                self._stop_clock()  # the request is here; how long the answer takes is the deadline's affair
-
-        def on_response_complete(self) -> None:
-            self._stop_clock()
-            if self.conn.their_state is h11.SEND_BODY and not self.transport.is_closing():
-                self.server_state.total_requests += 1
-                self._linger()
-            else:
-                super().on_response_complete()
-
-        def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - ours says the same in our words
-            self._stop_clock()
-            self.transport.write(_NOT_HTTP)
+    def on_response_complete(self) -> None:
+        """Go on with the next request, or part from a client that was answered before it had said everything."""
+        self._stop_clock()
+        if self.conn.their_state is h11.SEND_BODY and not self.transport.is_closing():
+            self.server_state.total_requests += 1
             self._linger()
+        else:
+            super().on_response_complete()
 
-        def _linger(self) -> None:
-            """Close, but not at once: a connection with unread data would be reset, and the refusal might be lost."""
-            self._is_lingering = True
-            self.transport.write_eof()
-            self.loop.call_later(limits.linger_seconds, self._close)
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - ours says the same in our words
+        """Refuse what is not HTTP, in the shape of every other refusal."""
+        self._stop_clock()
+        self.transport.write(_NOT_HTTP)
+        self._linger()
 
-        def timeout_keep_alive_handler(self) -> None:
-            super().timeout_keep_alive_handler()
-            self.loop.call_later(limits.linger_seconds, self.transport.abort)
+    def _linger(self) -> None:
+        """Close, but not at once: a connection with unread data would be reset, and the refusal might be lost."""
+        self._is_lingering = True
+        self.transport.write_eof()
+        self.loop.call_later(self.limits.linger_seconds, self._close)
 
-        def _expect_request(self) -> None:
-            self._arrival = self.loop.call_later(limits.receive_seconds, self._close)
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection, also one that does not take the goodbye."""
+        super().timeout_keep_alive_handler()
+        self.loop.call_later(self.limits.linger_seconds, self.transport.abort)
 
-        def _stop_clock(self) -> None:
-            if self._arrival is not None:
-                self._arrival.cancel()
-                self._arrival = None
+    def _expect_request(self) -> None:
+        self._arrival = self.loop.call_later(self.limits.receive_seconds, self._close)
 
-        def _is_answering(self) -> bool:
-            return self.cycle is not None and not self.cycle.response_complete
+    def _stop_clock(self) -> None:
+        if self._arrival is not None:
+            self._arrival.cancel()
+            self._arrival = None
 
-        def _close(self) -> None:
-            if not self.transport.is_closing():
-                self.transport.close()
-            self.loop.call_later(limits.linger_seconds, self.transport.abort)
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
 
-    return BoundedProtocol
+    def _close(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.close()
+        self.loop.call_later(self.limits.linger_seconds, self.transport.abort)
+
+
+def protocol_with(limits: Limits) -> type[BoundedProtocol]:
+    """Return the class of connections with these bounds; uvicorn makes the connections itself."""
+
+    class WithLimits(BoundedProtocol):
+        """One connection, with the bounds of its server."""
+
+    WithLimits.limits = limits
+    return WithLimits
 
 
 def _raw(status: HTTPStatus, sentence: str) -> bytes:

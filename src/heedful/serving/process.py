@@ -7,8 +7,10 @@ is answered. A second signal ends it at once. Knows uvicorn; routes and models a
 import errno
 import ipaddress
 import logging
+import os
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +28,7 @@ from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
 
 _BACKLOG = 1024
+_BEHIND = 5
 
 
 @dataclass(frozen=True)
@@ -75,10 +78,19 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     # Python hands over between threads every 5 ms by default; a refusal takes several turns and is to be quick.
     sys.setswitchinterval(0.0002)
+    _yield_to_this_thread()
     server = _DrainingServer(config, engines, settings.limits)
     listener.listen(_BACKLOG)  # who reads the next line may connect at once
     say(f"Serving {', '.join(engines.ids)} at http://{name}:{port} (API: /docs). Ctrl-C ends it.")
     server.run(sockets=[listener])
+
+
+def _yield_to_this_thread() -> None:
+    """Let the threads that compute go behind this one, which answers: a refusal must not wait for a translation."""
+    if sys.platform == "linux":
+        for thread in Path("/proc/self/task").iterdir():
+            if int(thread.name) != threading.get_native_id():
+                os.setpriority(os.PRIO_PROCESS, int(thread.name), min(os.nice(0) + _BEHIND, 19))
 
 
 class _DrainingServer(uvicorn.Server):
