@@ -5,6 +5,7 @@ is answered. A second signal ends it at once. Knows uvicorn; routes and models a
 """
 
 import errno
+import gc
 import ipaddress
 import logging
 import os
@@ -79,6 +80,9 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     # Python hands over between threads every 5 ms by default; a refusal takes several turns and is to be quick.
     sys.setswitchinterval(0.0002)
     _yield_to_this_thread()
+    # What is loaded by now stays: looking through all of it again for garbage would stop everybody for 300 ms.
+    gc.collect()
+    gc.freeze()
     server = _DrainingServer(config, engines, settings.limits)
     listener.listen(_BACKLOG)  # who reads the next line may connect at once
     say(f"Serving {', '.join(engines.ids)} at http://{name}:{port} (API: /docs). Ctrl-C ends it.")
