@@ -56,7 +56,7 @@ def occurrence_shares(buckets: Tensor) -> Tensor:
 
 
 def _draws(buckets: Tensor) -> Tensor:
-    """Draw a number between 0 and 1 for each bucket [batch, ngrams] of each row: equal buckets of a row get the same."""
+    """Draw a number between 0 and 1 for each bucket [batch, ngrams]; equal buckets of a row get the same."""
     salts = torch.randint(1 << 62, (buckets.size(0), 1), device=buckets.device)
     return (_mix(buckets ^ salts) % (1 << 20)) / (1 << 20)
 
