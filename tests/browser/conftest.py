@@ -1,4 +1,4 @@
-"""A real Chromium, the system's own; where there is none, these tests are skipped."""
+"""A real Chromium, the system's own; where there is none, these tests are skipped, or with HEEDFUL_REQUIRE_BROWSER fail."""
 
 import os
 import shutil
@@ -17,7 +17,8 @@ def chromium() -> Iterator[Any]:
     """The browser, started once."""
     playwright = pytest.importorskip("playwright.sync_api")
     if CHROMIUM is None:
-        pytest.skip("there is no Chromium; as root, `make browser` installs it")
+        absent = pytest.fail if os.environ.get("HEEDFUL_REQUIRE_BROWSER") else pytest.skip
+        absent("there is no Chromium; as root, `make browser` installs it")
     arguments = ["--no-sandbox"] if os.getuid() == 0 else []
     with playwright.sync_playwright() as tools:
         browser = tools.chromium.launch(executable_path=CHROMIUM, args=arguments)
