@@ -1,4 +1,4 @@
-"""A real Chromium, the system's own; where there is none, these tests are skipped, or with HEEDFUL_REQUIRE_BROWSER fail."""
+"""A real Chromium, the system's own. Without one these tests are skipped; with HEEDFUL_REQUIRE_BROWSER they fail."""
 
 import os
 import shutil
