@@ -8,7 +8,6 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import partial
-from importlib import resources
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -41,6 +40,7 @@ from heedful.serving.guard import Access, App, Guard
 from heedful.serving.labelling import LabellingEngine
 from heedful.serving.limits import Limits
 from heedful.serving.measures import CONTENT_TYPE, Measures
+from heedful.serving.pages import add_pages
 from heedful.serving.refusals import describe, refuse
 from heedful.serving.rendering import answer_of, label_of, languages_of, percent, server_sent, stream_event
 from heedful.serving.texts import TranslatedText
@@ -95,7 +95,7 @@ def make_app(server: Server, access: Access) -> App:
     _add_own(app, server)
     _add_other_tasks(app, server)
     _add_operations(app, server)
-    _add_documentation(app)
+    add_pages(app)
     app.add_exception_handler(HTTPException, _tell_http)
     for kind in (HeedfulError, Exception):
         app.add_exception_handler(kind, _tell)
@@ -229,26 +229,6 @@ def _add_operations(app: FastAPI, server: Server) -> None:
     async def metrics() -> Response:
         """Give the counters, for Prometheus."""
         return Metrics(server.measures.page(server.engines))
-
-
-def _add_documentation(app: FastAPI) -> None:
-    folder = resources.files("heedful") / "serving" / "documentation"
-    kinds = {
-        "docs": ("page.html", "text/html; charset=utf-8"),
-        "docs.js": ("page.js", "text/javascript; charset=utf-8"),
-        "docs.css": ("page.css", "text/css; charset=utf-8"),
-        "docs.svg": ("page.svg", "image/svg+xml"),
-    }
-
-    def add(path: str, name: str, kind: str) -> None:
-        content = (folder / name).read_bytes()
-
-        @app.get(f"/{path}", include_in_schema=False, name=path)
-        async def page() -> Response:
-            return Response(content, media_type=kind)
-
-    for path, (name, kind) in kinds.items():
-        add(path, name, kind)
 
 
 class EventStream(StreamingResponse):

@@ -85,7 +85,9 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     gc.freeze()
     server = _DrainingServer(config, engines, settings.limits)
     listener.listen(_BACKLOG)  # who reads the next line may connect at once
-    say(f"Serving {', '.join(engines.ids)} at http://{name}:{port} (API: /docs). Ctrl-C ends it.")
+    say(
+        f"Serving {', '.join(engines.ids)} at http://{name}:{port}/ (open it in a browser; API: /docs). Ctrl-C ends it."
+    )
     server.run(sockets=[listener])
 
 
