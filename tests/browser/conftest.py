@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.load import ServerProcess
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -45,3 +46,37 @@ def opened(chromium: Any) -> Callable[..., Any]:
         assert [url for url in requests if url != path.as_uri() and not url.startswith("data:")] == []
 
     return open_file
+
+
+@pytest.fixture(scope="session")
+def bundled_server(chromium: Any) -> Iterator[ServerProcess]:
+    """`heedful serve` with the model that ships with the package, as after installation."""
+    with ServerProcess() as process:
+        yield process
+
+
+@pytest.fixture
+def visited(chromium: Any) -> Callable[..., Any]:
+    """Visit a server's page for the time of a block; at its end nothing must have been complained about, and nothing
+    asked of any other machine."""
+
+    @contextmanager
+    def visit(
+        server: ServerProcess, query: str = "", *, width: int = 1440, allow: str = "", **options: Any
+    ) -> Iterator[Any]:
+        """Open `/` + query; `allow` is text of console messages that are to be expected (of a refused request)."""
+        page = chromium.new_page(viewport={"width": width, "height": 900}, **options)
+        complaints: list[str] = []
+        requests: list[str] = []
+        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(f"{server.url}/{query}")
+        page.wait_for_selector("main.view")
+        yield page
+        page.close()
+        assert [one for one in complaints if not (allow and allow in one)] == []
+        assert [url for url in requests if not url.startswith((server.url, "blob:"))] == []
+
+    return visit

@@ -6,6 +6,7 @@ can begin, and the script shows text only as text; a content security policy in 
 
 import html
 import json
+import re
 from collections.abc import Mapping
 from importlib import resources
 
@@ -23,7 +24,7 @@ def render_page(
 ) -> str:
     """Return the whole document; see `to_payload` for the two that can be added."""
     payload = to_payload(trace, attribution=attribution, changes=changes)
-    script = "\n".join(_read(name) for name in _SCRIPTS)
+    script = "\n".join(_bare(_read(name)) for name in _SCRIPTS)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -59,6 +60,11 @@ def embed_json(payload: object) -> str:
     """Write JSON that can stand inside a script element, whatever text it holds."""
     text = json.dumps(payload, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _bare(module: str) -> str:
+    """Take imports and exports off a module, so that it can stand beside those it imports."""
+    return re.sub(r"^export ", "", re.sub(r"^import [^;]*;\n", "", module, flags=re.MULTILINE), flags=re.MULTILINE)
 
 
 def _read(name: str) -> str:

@@ -1,6 +1,5 @@
 // Attention: lines between tokens, one head as a heat map, and all heads as small pictures.
 
-const KINDS = ["encoder", "decoder", "cross"];
 const ROW_HEIGHT = 26;
 
 function tokensOf(trace, kind) {

@@ -1,6 +1,8 @@
 // Elements, tokens and canvases. Text becomes text nodes only: nothing here parses markup.
 
-function element(tag, attributes = {}, ...children) {
+export const KINDS = ["encoder", "decoder", "cross"];
+
+export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
@@ -10,7 +12,7 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-function vector(tag, attributes = {}, ...children) {
+export function vector(tag, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...children);
@@ -18,12 +20,12 @@ function vector(tag, attributes = {}, ...children) {
 }
 
 /** A token as it is read: the mark that opens a word is left away, a space alone is shown. */
-function spelled(token) {
+export function spelled(token) {
   return token.text.replaceAll("▁", "") || (token.text ? "␣" : "∅");
 }
 
 /** A group of buttons of which one is chosen; arrow keys move inside it. */
-function choice(label, options, current, choose) {
+export function choice(label, options, current, choose) {
   const group = element("div", { class: "choice", role: "radiogroup", "aria-label": label }, element("span", {}, label));
   options.forEach(([value, text], number) => {
     const button = element(
@@ -51,7 +53,7 @@ function choice(label, options, current, choose) {
 }
 
 /** Unpack one layer: {shape: [heads, rows, columns], values}. */
-function unpack(packed) {
+export function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed.data), (character) => character.charCodeAt(0));
   const values = new Float32Array(bytes.length);
   for (let i = 0; i < bytes.length; i++) values[i] = bytes[i] * packed.scale;
@@ -59,7 +61,7 @@ function unpack(packed) {
 }
 
 /** One head of an unpacked layer as rows; head −1 is the mean of all. */
-function headOf(layer, head) {
+export function headOf(layer, head) {
   const [heads, rows, columns] = layer.shape;
   const size = rows * columns;
   const flat = new Float32Array(size);
@@ -70,12 +72,12 @@ function headOf(layer, head) {
   return Array.from({ length: rows }, (_, row) => flat.subarray(row * columns, (row + 1) * columns));
 }
 
-function colour(name) {
+export function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
 /** Prepare a canvas of a size in CSS pixels, sharp on every screen. */
-function context(canvas, width, height) {
+export function context(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.max(1, Math.round(width * ratio));
   canvas.height = Math.max(1, Math.round(height * ratio));
@@ -87,11 +89,11 @@ function context(canvas, width, height) {
 }
 
 /** The square root lets small weights be seen; a weight of 1 stays the full colour. */
-function shade(weight) {
+export function shade(weight) {
   return Math.sqrt(Math.max(0, Math.min(1, weight)));
 }
 
-function shortened(pen, text, width) {
+export function shortened(pen, text, width) {
   if (pen.measureText(text).width <= width) return text;
   let end = text.length;
   while (end > 1 && pen.measureText(text.slice(0, end) + "…").width > width) end--;
@@ -99,7 +101,7 @@ function shortened(pen, text, width) {
 }
 
 /** A heat map with its tokens written at the rows and above the columns. */
-function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked) {
+export function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked) {
   const left = Math.min(92, Math.max(52, width * 0.2));
   const least = width < 420 ? 11 : 9; // smaller cells could not be labelled; what does not fit is scrolled to
   const cell = Math.max(least, Math.min(30, Math.floor((width - left - 4) / columnTokens.length)));
@@ -134,7 +136,7 @@ function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked) {
 }
 
 /** A head as a small picture, one pixel for each weight. */
-function drawThumbnail(canvas, rows) {
+export function drawThumbnail(canvas, rows) {
   canvas.width = rows[0].length;
   canvas.height = rows.length;
   const pen = canvas.getContext("2d");

@@ -1,0 +1,40 @@
+// The server's routes as functions. A refusal becomes an error whose message is the server's own sentence.
+
+async function answer(response) {
+  const type = response.headers.get("content-type") ?? "";
+  const body = type.includes("json") ? await response.json() : null;
+  if (!response.ok) throw new Error(body?.error ?? `${response.status} ${response.statusText}`);
+  return body;
+}
+
+export async function get(path, signal) {
+  return answer(await fetch(path, { signal }));
+}
+
+export async function post(path, body, signal) {
+  const headers = { "content-type": "application/json" };
+  return answer(await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal }));
+}
+
+/** Ask for server-sent events and hand each to `hear(name, data)`; resolves when the last has come. */
+export async function listen(path, { body, signal, hear }) {
+  const asked = body === undefined
+    ? { signal }
+    : { signal, method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  const response = await fetch(path, asked);
+  if (!response.ok) await answer(response);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const events = (rest + part.value).split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const lines = event.split("\n");
+      const name = lines.find((line) => line.startsWith("event: "))?.slice(7) ?? "message";
+      const data = lines.filter((line) => line.startsWith("data: ")).map((line) => line.slice(6)).join("\n");
+      if (data) hear(name, JSON.parse(data));
+    }
+  }
+}
+
+export const isAborted = (error) => error.name === "AbortError";

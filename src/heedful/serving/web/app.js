@@ -1,0 +1,114 @@
+// The frame of the page: which views the model has, which one is shown, and the keys that work everywhere.
+
+import { html, render, useEffect } from "/insight/vendor/preact.js";
+import { failure, load, model, models } from "./served.js";
+import { followAddress, language, queryWith, state } from "./state.js";
+import { followSentence } from "./tracing.js";
+import { AttentionPage } from "./views/attention.js";
+import { DecodingPage } from "./views/decoding.js";
+import { HeadsPage } from "./views/heads.js";
+import { LabelsPage } from "./views/labels.js";
+import { LearnPage } from "./views/learn.js";
+import { PositionsPage } from "./views/positions.js";
+import { TrainingPage } from "./views/training.js";
+import { TranslatePage } from "./views/translate.js";
+import { WritingPage } from "./views/writing.js";
+import { words } from "./words.js";
+
+const VIEWS = {
+  translate: TranslatePage, attention: AttentionPage, decoding: DecodingPage, positions: PositionsPage, heads: HeadsPage,
+  training: TrainingPage, learn: LearnPage, labels: LabelsPage, writing: WritingPage,
+};
+const VIEWS_OF = {
+  translation: ["translate", "attention", "decoding", "positions", "heads", "training", "learn"],
+  classification: ["labels", "training", "learn"],
+  language_modeling: ["writing", "training", "learn"],
+};
+
+const shownViews = () => VIEWS_OF[model.value?.task] ?? [];
+const shownView = () => (shownViews().includes(state.view.value) ? state.view.value : shownViews()[0]);
+
+function Bar() {
+  const said = words();
+  const other = language() === "en" ? "zh" : "en";
+  return html`
+    <header class="frame">
+      <a class="skip" href="#content">${said.skip}</a>
+      <a class="brand" href="/"><strong>Heedful</strong><span>${said.tagline}</span></a>
+      <nav aria-label="Heedful">
+        ${shownViews().map(
+          (view) => html`<a
+            key=${view} href=${queryWith({ view })} aria-current=${view === shownView() ? "page" : null}
+            onClick=${(event) => follow(event, view)}
+          >${said.views[view]}</a>`,
+        )}
+      </nav>
+      <span class="grow"></span>
+      ${models.value.length > 1 && html`
+        <label class="model">${said.model}
+          <select value=${model.value.id} onChange=${(event) => choose(event.target.value)}>
+            ${models.value.map((one) => html`<option key=${one.id} value=${one.id}>${one.id}</option>`)}
+          </select>
+        </label>`}
+      <a class="plain" href="/docs">${said.api}</a>
+      <button type="button" class="plain" lang=${other} onClick=${() => { state.language.value = other; }}>
+        ${said.other}
+      </button>
+    </header>`;
+}
+
+/** Go to a view without loading the page; with a modifier the browser does what it always does. */
+function follow(event, view) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+  event.preventDefault();
+  state.view.value = view;
+}
+
+/** Another model has other languages and layers: what was chosen for the last one does not hold. */
+function choose(id) {
+  const sameTask = models.value.find((one) => one.id === id)?.task === model.value.task;
+  state.model.value = id;
+  for (const name of ["target", "layer", "held", "prefix", "run", "checkpoint"]) state[name].value = null;
+  state.source.value = "auto";
+  state.head.value = -1;
+  state.off.value = "";
+  if (!sameTask) state.view.value = shownViews()[0];
+}
+
+/** [ and ] go through the views; letters typed into a field are left alone. */
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  const move = { "[": -1, "]": 1 }[event.key];
+  if (!move) return;
+  const views = shownViews();
+  state.view.value = views[(views.indexOf(shownView()) + move + views.length) % views.length];
+}
+
+function App() {
+  const said = words();
+  useEffect(() => {
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  useEffect(() => {
+    document.documentElement.lang = language();
+    document.title = shownView() ? `${said.views[shownView()]} – Heedful` : "Heedful";
+  });
+  if (failure.value !== null) {
+    return html`<main class="alone"><p>${said.noServer(failure.value)}</p>
+      <button type="button" class="plain" onClick=${() => location.reload()}>${said.again}</button></main>`;
+  }
+  if (!model.value) return html`<main class="alone"><p>${said.starting}</p></main>`;
+  const View = VIEWS[shownView()];
+  return html`
+    <${Bar} />
+    <main id="content" class=${`view ${shownView()}`} tabindex="-1"><${View} /></main>
+    <footer class="frame">
+      <p class="keys">${said.keys.map(([keys, text]) => html`<span key=${keys}><kbd>${keys}</kbd> ${text}</span>`)}</p>
+    </footer>`;
+}
+
+followAddress();
+followSentence();
+render(html`<${App} />`, document.getElementById("app"));
+load();

@@ -1,0 +1,91 @@
+// The sentence that views look into, with its languages, and what became of it; the same line above every such view.
+
+import { html, useEffect, useState } from "/insight/vendor/preact.js";
+import { directions, nameOf, target } from "./served.js";
+import { state } from "./state.js";
+import { trace } from "./tracing.js";
+import { words } from "./words.js";
+
+/** What a change of the sentence makes meaningless. */
+function forget() {
+  for (const name of ["held", "prefix"]) state[name].value = null;
+  state.step.value = 0;
+}
+
+function Languages() {
+  const said = words();
+  const from = directions.value.find((one) => one.code === state.source.value);
+  const targets = from ? from.targets.filter((code) => code !== from.code) : directions.value.map((one) => one.code);
+  const choose = (name) => (event) => {
+    state[name].value = event.target.value;
+    forget();
+  };
+  return html`
+    <span class="languages">
+      <select aria-label=${said.from} value=${state.source.value} onChange=${choose("source")}>
+        <option value="auto">${said.detect}</option>
+        ${directions.value.map((one) => html`<option key=${one.code} value=${one.code}>${nameOf(one.code)}</option>`)}
+      </select>
+      <span aria-hidden="true">→</span>
+      <select aria-label=${said.to} value=${target.value} onChange=${choose("target")}>
+        ${targets.map((code) => html`<option key=${code} value=${code}>${nameOf(code)}</option>`)}
+      </select>
+    </span>`;
+}
+
+/** The line to type into; what is typed takes effect on Enter, on leaving the field, or after a short rest. */
+function Field() {
+  const said = words();
+  const [typed, setTyped] = useState(state.text.value);
+  useEffect(() => setTyped(state.text.value), [state.text.value]);
+  const settle = (text) => {
+    if (text === state.text.value) return;
+    state.text.value = text;
+    forget();
+  };
+  useEffect(() => {
+    const timer = setTimeout(() => settle(typed), 600);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return html`
+    <input
+      type="text" class="field" aria-label=${said.sentence} value=${typed} maxlength="1000" spellcheck=${false}
+      onInput=${(event) => setTyped(event.target.value)} onBlur=${() => settle(typed)}
+      onKeyDown=${(event) => event.key === "Enter" && settle(typed)}
+    />`;
+}
+
+function Origin() {
+  const said = words();
+  const { data } = trace.value;
+  const notes = [];
+  if (state.prefix.value && data?.prefix) notes.push(["prefix", said.forced(data.prefix), said.free]);
+  if (state.checkpoint.value !== null && state.run.value !== null) {
+    notes.push(["checkpoint", said.atCheckpoint(state.run.value, state.checkpoint.value), said.finished]);
+  }
+  return notes.map(
+    ([name, text, undo]) => html`<p key=${name} class="origin">${text}
+      <button type="button" class="plain" onClick=${() => { state[name].value = null; }}>${undo}</button></p>`,
+  );
+}
+
+export function Sentence() {
+  const { status } = trace.value;
+  return html`
+    <div class="sentence-bar">
+      <${Field} /><${Languages} />
+      <span class="busy" data-on=${status === "loading"} role="status">${status === "loading" ? words().tracing : ""}</span>
+    </div>
+    <${Origin} />`;
+}
+
+/** Show a view of the trace once there is one; while the next is on its way the last stays. */
+export function WithTrace({ children }) {
+  const said = words();
+  const { status, data, error } = trace.value;
+  return html`
+    <${Sentence} />
+    ${status === "failed" && html`<p class="refusal" role="alert">${said.failed(error)}</p>`}
+    ${status === "none" && html`<p class="empty">${said.nothing}</p>`}
+    ${data && status !== "failed" && html`<div class=${status === "loading" ? "stale" : ""}>${children(trace.value)}</div>`}`;
+}

@@ -1,0 +1,75 @@
+// The trace of the sentence the state speaks of: asked for when a view shows it, again when something changes.
+// What costs more than the trace itself (attribution, the worth of every head) is asked for by the views that show it.
+
+import { computed, effect, signal } from "/insight/vendor/preact.js";
+import { KINDS, unpack } from "/insight/drawing.js";
+import { isAborted, post } from "./api.js";
+import { model, target } from "./served.js";
+import { state } from "./state.js";
+
+const PAUSE = 250; // milliseconds without a change before the server is asked
+const NOTHING = { status: "none", data: null, layers: null, error: null };
+
+export const trace = signal(NOTHING);
+export const extras = { attribution: signal(null), headChanges: signal(null) };
+
+/** The views that show a trace. */
+const SHOWN_IN = ["attention", "decoding", "heads"];
+const isShown = computed(() => SHOWN_IN.includes(state.view.value) && model.value?.task === "translation");
+
+/** What is asked of the server for the sentence as it stands. */
+export const wanted = computed(() => ({
+  q: state.text.value,
+  source: state.source.value,
+  target: target.value,
+  model: model.value?.id,
+  beam: state.beam.value,
+  prefixIds: state.prefix.value,
+  run: state.checkpoint.value === null ? null : state.run.value,
+  checkpoint: state.run.value === null ? null : state.checkpoint.value,
+}));
+const asked = computed(() => JSON.stringify(wanted.value));
+
+export function followSentence() {
+  effect(() => {
+    if (!isShown.value) return undefined;
+    const request = asked.value;
+    if (trace.peek().request === request && trace.peek().status !== "failed") return undefined;
+    if (!wanted.peek().q.trim()) {
+      trace.value = { ...NOTHING, request };
+      return undefined;
+    }
+    const leaving = new AbortController();
+    trace.value = { ...trace.peek(), status: "loading", error: null };
+    const timer = setTimeout(() => load(request, leaving.signal), trace.peek().data ? PAUSE : 0);
+    return () => {
+      clearTimeout(timer);
+      leaving.abort();
+    };
+  });
+}
+
+async function load(request, leaving) {
+  try {
+    const data = await post("/api/trace", JSON.parse(request), leaving);
+    const layers = Object.fromEntries(KINDS.map((kind) => [kind, data.attention[kind].map(unpack)]));
+    for (const extra of Object.values(extras)) extra.value = null;
+    trace.value = { status: "ready", data, layers, error: null, request };
+  } catch (error) {
+    if (!isAborted(error)) trace.value = { ...NOTHING, status: "failed", error: error.message, request };
+  }
+}
+
+/** Ask for one of the extras of the trace that is shown; what came for a trace that is gone is thrown away. */
+export async function want(name) {
+  const { request, status } = trace.peek();
+  if (status !== "ready" || extras[name].peek() !== null) return;
+  extras[name].value = { status: "loading" };
+  try {
+    const data = await post("/api/trace", { ...JSON.parse(request), [name]: true });
+    if (trace.peek().request !== request) return;
+    extras[name].value = { status: "ready", data: data[name === "headChanges" ? "head_changes" : name] };
+  } catch (error) {
+    if (trace.peek().request === request) extras[name].value = { status: "failed", error: error.message };
+  }
+}

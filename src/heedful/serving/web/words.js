@@ -1,0 +1,62 @@
+// What the frame of the page says, in English and Chinese; each view brings its own words.
+
+import { language } from "./state.js";
+
+const WORDS = {
+  en: {
+    tagline: "the Transformer, whole and open",
+    views: {
+      translate: "Translate", attention: "Attention", decoding: "Decoding", positions: "Positions", heads: "Heads",
+      training: "Training", learn: "Learn", labels: "Classify", writing: "Write",
+    },
+    skip: "To the content",
+    other: "中文",
+    model: "Model",
+    api: "API",
+    starting: "Asking the server …",
+    noServer: (sentence) => `The server does not answer as it should: ${sentence}`,
+    again: "Try again",
+    sentence: "Sentence",
+    from: "from",
+    to: "to",
+    detect: "detect",
+    swap: "Swap the languages",
+    tracing: "Looking inside …",
+    nothing: "Type a sentence to see inside the model.",
+    failed: (sentence) => `This cannot be shown: ${sentence}`,
+    forced: (count) => (count === 1 ? "its first token was chosen by you" : `its first ${count} tokens were chosen by you`),
+    free: "let the model choose again",
+    atCheckpoint: (run, step) => `as the run “${run}” translated at step ${step}`,
+    finished: "back to the finished model",
+    keys: [["[ ]", "view"], ["← →", "token"], ["⇧ ← →", "head"], ["⇧ ↑ ↓", "layer"], ["1 2 3", "use"], ["p", "play"]],
+  },
+  zh: {
+    tagline: "完整、透明的 Transformer",
+    views: {
+      translate: "翻译", attention: "注意力", decoding: "解码", positions: "位置", heads: "注意力头",
+      training: "训练", learn: "学习", labels: "分类", writing: "续写",
+    },
+    skip: "跳到正文",
+    other: "English",
+    model: "模型",
+    api: "接口",
+    starting: "正在询问服务器……",
+    noServer: (sentence) => `服务器没有正常应答：${sentence}`,
+    again: "重试",
+    sentence: "句子",
+    from: "从",
+    to: "译成",
+    detect: "自动识别",
+    swap: "交换语言",
+    tracing: "正在查看模型内部……",
+    nothing: "输入一个句子，看看模型内部发生了什么。",
+    failed: (sentence) => `无法显示：${sentence}`,
+    forced: (count) => `开头的 ${count} 个词元由您选定`,
+    free: "让模型重新选择",
+    atCheckpoint: (run, step) => `训练“${run}”第 ${step} 步时的译文`,
+    finished: "回到训练完成的模型",
+    keys: [["[ ]", "视图"], ["← →", "词元"], ["⇧ ← →", "头"], ["⇧ ↑ ↓", "层"], ["1 2 3", "用途"], ["p", "播放"]],
+  },
+};
+
+export const words = () => WORDS[language()];
