@@ -1,0 +1,217 @@
+// Decoding, one token after the other: where the model looked and what it thought likely when it wrote each of them.
+// Steps, plays and hears ← → and p by itself; whoever surrounds it says through `actions` what else can be done:
+// `attribute()` computes an attribution, `continueFrom(step, tokenId)` lets the translation go on with another token.
+
+import { html, useEffect, useState } from "./vendor/preact.js";
+import { decodingWords, minused, percentOf } from "./decoding_words.js";
+import { headOf, shade, spelled } from "./drawing.js";
+import { Card, Choice } from "./parts.js";
+
+const BEAT = 700; // milliseconds for a step while playing
+
+/** The step that is shown: the state's, as far as the translation goes. */
+export function shownStep(trace, state) {
+  return Math.max(0, Math.min(trace.target.tokens.length - 1, state.step.value));
+}
+
+/** The ids that are no text: nothing can be read in them, and nothing follows the end. */
+export function symbolIds(trace) {
+  const nodes = trace.beam?.nodes ?? [];
+  const last = nodes.length ? nodes[nodes.length - 1].step : 0;
+  return new Set([
+    ...[...trace.inputs, ...trace.target.tokens].filter((token) => token.special).map((token) => token.id),
+    // At the last step whatever stands there may be an end: the length allowed may have been reached.
+    ...nodes.filter((node) => node.is_end && node.step < last).map((node) => node.token_id),
+  ]);
+}
+
+export function DecodingView({ trace, layers, state, language, actions }) {
+  const said = decodingWords(language);
+  const step = shownStep(trace, state);
+  const place = chosenHead(layers, state);
+  const { isPlaying, toggle } = usePlaying(trace, state);
+  useStepKeys(trace, state, toggle);
+  const rowOf = (kind) => headOf(layers[kind][place.layer], place.head)[step];
+  return html`
+    <${Card} title=${said.decoding} hint=${said.decodingHint}>
+      <div class="tools"><${HeadChoice} layers=${layers} state=${state} place=${place} said=${said} /></div>
+      <div class="player">
+        <button type="button" class="plain" aria-pressed=${isPlaying} onClick=${toggle}>
+          ${isPlaying ? said.pause : said.play}
+        </button>
+        <input
+          type="range" min="0" max=${trace.target.tokens.length - 1} value=${step} aria-label=${said.step}
+          aria-valuetext=${said.stepOf(step + 1, trace.target.tokens.length)}
+          onInput=${(event) => { state.step.value = Number(event.target.value); }}
+        />
+        <span class="hint">${said.stepOf(step + 1, trace.target.tokens.length)}</span>
+      </div>
+      <p class="label">${said.output}</p>
+      <div class="chips">
+        ${trace.target.tokens.map(
+          (token, number) => html`<${WrittenChip}
+            key=${number} token=${token} trace=${trace} number=${number} step=${step} state=${state} said=${said}
+          />`,
+        )}
+      </div>
+      <div class="two">
+        <div>
+          <${SourceRow} trace=${trace} step=${step} row=${rowOf("cross")} state=${state} said=${said} actions=${actions} />
+          <p class="label">${said.written}</p>
+          <div class="chips read">
+            ${trace.inputs.slice(0, step + 1).map(
+              (token, number) => html`<${WeightChip} key=${number} token=${token} weight=${rowOf("decoder")[number]} />`,
+            )}
+          </div>
+        </div>
+        <${LikelyTokens} trace=${trace} step=${step} said=${said} actions=${actions} />
+      </div>
+    <//>`;
+}
+
+/** The layer and head the rows are of; what another model or view left behind is brought within bounds. */
+function chosenHead(layers, state) {
+  const last = layers.cross.length - 1;
+  return {
+    layer: Math.max(0, Math.min(state.layer.value ?? last, last)),
+    head: Math.max(-1, Math.min(state.head.value, layers.cross[0].shape[0] - 1)),
+  };
+}
+
+function HeadChoice({ layers, state, place, said }) {
+  const counted = (count) => [...Array(count).keys()].map((number) => [number, String(number + 1)]);
+  return html`
+    <${Choice}
+      label=${said.layer} options=${counted(layers.cross.length)} value=${place.layer}
+      onChoose=${(layer) => { state.layer.value = layer; }}
+    />
+    <${Choice}
+      label=${said.head} options=${[[-1, said.mean], ...counted(layers.cross[0].shape[0])]} value=${place.head}
+      onChoose=${(head) => { state.head.value = head; }}
+    />`;
+}
+
+/** Go from step to step by itself until the last; from there it begins again. */
+function usePlaying(trace, state) {
+  const [played, setPlayed] = useState(null);
+  const isPlaying = played === trace.target; // another translation is not played on
+  const last = trace.target.tokens.length - 1;
+  useEffect(() => {
+    if (!isPlaying) return undefined;
+    const timer = setInterval(() => {
+      const next = shownStep(trace, state) + 1;
+      if (next >= last) setPlayed(null);
+      state.step.value = Math.min(next, last);
+    }, BEAT);
+    return () => clearInterval(timer);
+  }, [isPlaying, trace.target]);
+  const toggle = () => {
+    if (!isPlaying && shownStep(trace, state) === last) state.step.value = 0;
+    setPlayed(isPlaying ? null : trace.target);
+  };
+  return { isPlaying, toggle };
+}
+
+/** ← → step and p plays, wherever the focus is, except where something else has taken the key for itself. */
+function useStepKeys(trace, state, toggle) {
+  useEffect(() => {
+    const onKey = (event) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      if (event.target.closest?.("input, textarea, select")) return;
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (by) {
+        const last = trace.target.tokens.length - 1;
+        state.step.value = Math.max(0, Math.min(last, shownStep(trace, state) + by));
+      } else if (event.key === "p") toggle();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  });
+}
+
+function WrittenChip({ token, trace, number, step, state, said }) {
+  const isForced = number < (trace.prefix ?? 0);
+  const probability = percentOf(trace.steps[number].log_prob);
+  const names = ["chip", token.special && "special", number > step && "later", isForced && "forced"];
+  return html`
+    <button
+      type="button" class=${names.filter(Boolean).join(" ")} aria-current=${number === step ? "step" : null}
+      title=${isForced ? `${probability} · ${said.forced}` : probability}
+      style=${{ background: `rgb(var(--heat) / ${0.32 * Math.exp(trace.steps[number].log_prob)})` }}
+      onClick=${() => { state.step.value = number; }}
+    >${spelled(token)}<small>${probability}</small></button>`;
+}
+
+function WeightChip({ token, weight }) {
+  const style = { background: `rgb(var(--heat) / ${0.7 * shade(weight)})` };
+  return html`<span class=${token.special ? "chip special" : "chip"} style=${style}>
+    ${spelled(token)}<small>${weight.toFixed(3)}</small></span>`;
+}
+
+/** The source, shaded by where the token being written looks, or by what it rests on. */
+function SourceRow({ trace, step, row, state, said, actions }) {
+  const canAttribute = Boolean(trace.attribution || actions?.attribute);
+  const isAttribution = canAttribute && state.shading.value === "attribution";
+  useEffect(() => {
+    if (isAttribution && !trace.attribution) actions.attribute();
+  });
+  const parts = isAttribution ? trace.attribution?.[step] : null;
+  const largest = Math.max(1e-9, ...(parts ?? []).map(Math.abs));
+  const attributed = (token, number) => {
+    const part = parts?.[number] ?? 0;
+    const hue = part < 0 ? "--against" : "--heat";
+    const style = { background: `rgb(var(${hue}) / ${(0.7 * Math.abs(part)) / largest})` };
+    return html`<span key=${number} class=${token.special ? "chip special" : "chip"} style=${style}>
+      ${spelled(token)}<small>${parts ? minused(part, 2, true) : "…"}</small></span>`;
+  };
+  return html`
+    ${canAttribute
+      ? html`<${Choice}
+          label=${said.source} options=${[["attention", said.byAttention], ["attribution", said.byAttribution]]}
+          value=${state.shading.value} onChoose=${(shading) => { state.shading.value = shading; }}
+        />`
+      : html`<p class="label">${said.source} ${said.byAttention}</p>`}
+    ${isAttribution && html`<p class="label">${parts ? said.attributionHint : said.attributing}</p>`}
+    <div class="chips source">
+      ${trace.source.tokens.map((token, number) =>
+        isAttribution
+          ? attributed(token, number)
+          : html`<${WeightChip} key=${number} token=${token} weight=${row[number]} />`,
+      )}
+    </div>`;
+}
+
+/** What could have been written at a step; where the surroundings can, each of it can be chosen instead. */
+function LikelyTokens({ trace, step, said, actions }) {
+  const { top, rank, log_prob } = trace.steps[step];
+  const written = trace.target.tokens[step];
+  const choices = top.map((one, number) => ({ ...one, rank: number }));
+  if (!choices.some((one) => one.id === written.id)) choices.push({ ...written, rank, log_prob });
+  const symbols = symbolIds(trace);
+  return html`
+    <div>
+      <p class="label">${said.likely(step + 1)}${actions?.continueFrom && html`<br />${said.likelyHint}`}</p>
+      <div class="top ranked" role="table" aria-label=${said.likely(step + 1)}>
+        ${choices.map((one) => {
+          const isWritten = one.id === written.id;
+          const canChoose = actions?.continueFrom && !isWritten && !symbols.has(one.id);
+          return html`
+            <div role="row" class="candidate" key=${one.id}>
+              <span role="cell" class="rank" aria-label=${`${said.rank} ${one.rank + 1}`}>${one.rank + 1}</span>
+              <span role="cell" class=${isWritten ? "written" : "other"}>
+                ${canChoose
+                  ? html`<button
+                      type="button" class="goes-on" title=${said.goOn} aria-label=${said.goOnWith(spelled(one))}
+                      onClick=${() => actions.continueFrom(step, one.id)}
+                    >${spelled(one)}</button>`
+                  : spelled(one)}
+              </span>
+              <span class="track" aria-hidden="true"><i style=${{ width: `${100 * Math.exp(one.log_prob)}%` }}></i></span>
+              <span role="cell" class="number">${percentOf(one.log_prob)}</span>
+            </div>`;
+        })}
+      </div>
+    </div>`;
+}
