@@ -1,10 +1,14 @@
-// The server's routes as functions. A refusal becomes an error whose message is the server's own sentence.
+// The server's routes as functions. A refusal becomes an error whose message is the server's own sentence; `status` and
+// `retryAfter` (seconds, where the server names them) say what can be done about it.
 
 async function answer(response) {
   const type = response.headers.get("content-type") ?? "";
   const body = type.includes("json") ? await response.json() : null;
-  if (!response.ok) throw new Error(body?.error ?? `${response.status} ${response.statusText}`);
-  return body;
+  if (response.ok) return body;
+  const refusal = new Error(body?.error ?? `${response.status} ${response.statusText}`);
+  refusal.status = response.status;
+  refusal.retryAfter = Number(response.headers.get("retry-after")) || null;
+  throw refusal;
 }
 
 export async function get(path, signal) {

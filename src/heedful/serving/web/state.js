@@ -3,6 +3,7 @@
 
 import { effect, signal } from "/insight/vendor/preact.js";
 
+const LONGEST_IN_ADDRESS = 4000; // characters of a text as an address spells them; servers refuse lines of 64 kB
 const EXAMPLE = "Where is the nearest station, please?";
 
 const word = (fallback) => ({ fallback, read: (text) => text, write: (value) => value });
@@ -32,19 +33,26 @@ const FIELDS = {
   kind: oneOf("cross", "encoder", "decoder"),
   layer: number(null), // none is the last
   head: number(-1), // -1 is the mean of all
+  heads: numbers, // several, where a view can show them at once
   step: number(0),
   held: number(null),
   mass: number(0.9),
+  units: oneOf("tokens", "words"),
+  symbols: oneOf("shown", "hidden"),
+  cell: numbers, // row and column of the weight that is opened
   shading: oneOf("attention", "attribution"),
   prefix: numbers,
   off: word(""),
   run: word(null),
+  runs: word(""), // whose curves are compared; none is the one that matters most
   checkpoint: number(null),
   chapter: number(0),
   language: word(null), // none is the browser's
 };
 
 export const state = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, signal(field.fallback)]));
+
+const isLong = (text) => new URLSearchParams({ text }).toString().length > LONGEST_IN_ADDRESS;
 
 /** Take over what a query says; what it does not mention is as on the first visit. */
 export function readQuery(query) {
@@ -59,25 +67,33 @@ export function queryWith(changes = {}) {
   const query = new URLSearchParams();
   for (const [name, field] of Object.entries(FIELDS)) {
     const value = name in changes ? changes[name] : state[name].value;
-    if (value !== field.fallback && value !== null) query.set(name, field.write(value));
+    if (value === field.fallback || value === null || (name === "text" && isLong(value))) continue;
+    query.set(name, field.write(value));
   }
   const spelled = query.toString();
   return spelled ? `?${spelled}` : location.pathname;
 }
 
-/** Keep the address in step with the state: going to another view can be undone with the browser's back button. */
+/**
+ * Keep the address in step with the state: going to another view can be undone with the browser's back button. A text
+ * too long for an address is kept beside it in the browser's history, so that it outlives a reload.
+ */
 export function followAddress() {
-  readQuery(location.search);
-  let place = `${state.view.value} ${state.chapter.value}`;
-  addEventListener("popstate", () => {
+  let place;
+  const arrive = () => {
     readQuery(location.search);
+    if (history.state?.text) state.text.value = history.state.text;
     place = `${state.view.value} ${state.chapter.value}`;
-  });
+  };
+  arrive();
+  addEventListener("popstate", arrive);
   effect(() => {
     const address = queryWith();
+    const text = isLong(state.text.value) ? state.text.value : null;
     const there = `${state.view.value} ${state.chapter.value}`;
-    if (address === location.search || (address === location.pathname && !location.search)) return;
-    history[there === place ? "replaceState" : "pushState"](null, "", address);
+    const isSame = address === location.search || (address === location.pathname && !location.search);
+    if (isSame && text === (history.state?.text ?? null)) return;
+    history[there === place ? "replaceState" : "pushState"](text && { text }, "", address);
     place = there;
   });
 }

@@ -1,7 +1,222 @@
-// The view "translate".
+// The view "translate": a text beside its translation, and what can be known about it without looking inside.
 
-import { html } from "/insight/vendor/preact.js";
+import { html, useEffect, useState } from "/insight/vendor/preact.js";
+import { Card } from "/insight/parts.js";
+import { directions, nameOf, target } from "../served.js";
+import { queryWith, state } from "../state.js";
+import { answer, followQuestion, question, textOf } from "./translate_asking.js";
+import { Another, Differing, Heard, Shaded } from "./translate_output.js";
+import { EXAMPLES, words } from "./translate.words.js";
+
+const REST = 300; // milliseconds without typing before the text counts
+const MOST_LOOKED_INTO = 1000; // characters
+
+/** Another text, or other languages: what was chosen inside the last one does not hold. */
+function set(changes) {
+  const all = { ...changes, held: null, prefix: null, step: 0 };
+  for (const [name, value] of Object.entries(all)) state[name].value = value;
+}
+
+const otherThan = (code) => directions.value.find((one) => one.code === code)?.targets.find((one) => one !== code);
+
+function chooseSource(code) {
+  set({ source: code, target: code === target.value ? otherThan(code) : target.value });
+}
+
+function chooseTarget(code) {
+  const isSame = code === state.source.value;
+  set({ source: isSame ? target.value : state.source.value, target: code });
+}
+
+function swap() {
+  const from = state.source.value === "auto" ? (answer.value.detected ?? otherThan(target.value)) : state.source.value;
+  const text = textOf(answer.value) || state.text.value;
+  set({ source: target.value, target: from === target.value ? otherThan(from) : from, text });
+}
+
+function Languages() {
+  const said = words();
+  const { detected } = answer.value;
+  const codes = directions.value.map((one) => one.code);
+  const option = (code) => html`<option key=${code} value=${code}>${nameOf(code)}</option>`;
+  const found = state.source.value === "auto" && detected;
+  return html`
+    <div class="side">
+      <select
+        aria-label=${said.from} value=${state.source.value} onChange=${(event) => chooseSource(event.target.value)}
+      >
+        <option value="auto">${said.detect}</option>${codes.map(option)}
+      </select>
+      ${found && html`<span class="detected">${said.detected(nameOf(found))}</span>`}
+    </div>
+    <button type="button" class="swap plain" title=${said.swap} aria-label=${said.swap} onClick=${swap}>⇄</button>
+    <div class="side">
+      <select aria-label=${said.to} value=${target.value} onChange=${(event) => chooseTarget(event.target.value)}>
+        ${codes.map(option)}
+      </select>
+    </div>`;
+}
+
+function Text() {
+  const said = words();
+  const [typed, setTyped] = useState(state.text.value);
+  useEffect(() => setTyped(state.text.value), [state.text.value]);
+  const settle = (text) => text !== state.text.value && set({ text });
+  const clear = () => {
+    setTyped("");
+    settle("");
+  };
+  useEffect(() => {
+    const timer = setTimeout(() => settle(typed), REST);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return html`
+    <div class="pane source">
+      <textarea
+        aria-label=${said.source} placeholder=${said.placeholder} value=${typed} rows="4" spellcheck=${false}
+        class=${typed.length > 240 ? "long" : ""} lang=${state.source.value === "auto" ? null : state.source.value}
+        onInput=${(event) => setTyped(event.target.value)} onBlur=${() => settle(typed)}
+      ></textarea>
+      <div class="under">
+        <span class="count">${typed.length.toLocaleString("en")}</span>
+        ${typed && html`<button type="button" class="plain" onClick=${clear}>${said.clear}</button>`}
+      </div>
+    </div>`;
+}
+
+/** A button that copies, and says so for a moment. */
+function Copy({ text, label }) {
+  const said = words();
+  const [note, setNote] = useState(null);
+  const copy = async () => {
+    const hasWorked = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+    setNote(hasWorked ? said.copied : said.notCopied);
+    setTimeout(() => setNote(null), 1500);
+  };
+  return html`<button type="button" class="plain" onClick=${copy}>
+    <span aria-live="polite">${note ?? label}</span></button>`;
+}
+
+function Look() {
+  const said = words();
+  const text = state.text.value.replaceAll("\n", " ").trim();
+  if (!text) return null;
+  if (text.length > MOST_LOOKED_INTO) return html`<span class="hint">${said.lookLong}</span>`;
+  const changes = { view: "attention", text };
+  const go = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    for (const [name, value] of Object.entries(changes)) state[name].value = value;
+  };
+  return html`<a class="look" href=${queryWith(changes)} onClick=${go}>${said.look} →</a>`;
+}
+
+function Refusal({ error, status }) {
+  const said = words();
+  const sentence = status === "crowded"
+    ? said.crowded(error.seconds)
+    : error.status === 413 ? said.tooMuch(error.sentence) : said.refused(error.sentence);
+  return html`<p class="refusal" role="alert">${sentence}</p>`;
+}
+
+/** What is to be known about the translation, each kind once. */
+function Warnings({ units }) {
+  const said = words();
+  const found = new Map(units.flatMap((unit) => unit.warnings).map(({ code, message }) => [code, message]));
+  const isThere = found.delete("unchanged");
+  const into = otherThan(target.value);
+  return html`
+    ${isThere && into && html`<p class="notice">${said.already(nameOf(target.value))}
+      <button type="button" class="plain" onClick=${() => chooseTarget(into)}>
+        ${said.translateInto(nameOf(into))}</button></p>`}
+    ${[...found].map(([code, message]) => html`<p key=${code} class="notice" title=${message}>
+      ${said.warnings[code] ?? message}</p>`)}`;
+}
+
+function Translated({ chosen }) {
+  const said = words();
+  const { status, whole, heard, error } = answer.value;
+  const another = whole?.alternatives[chosen - 1];
+  const text = another ?? textOf(answer.value);
+  const numTokens = whole?.units.reduce((sum, unit) => sum + unit.tokens.length, 0);
+  return html`
+    <div class="pane target" aria-busy=${status === "loading"}>
+      <div class=${status === "loading" && !heard ? "stale content" : "content"}>
+        ${error && html`<${Refusal} error=${error} status=${status} />`}
+        ${whole && (another
+          ? html`<${Another} before=${whole.text} text=${another} language=${target.value} />`
+          : html`<${Shaded} whole=${whole} language=${target.value} />`)}
+        ${heard && html`<${Heard} lines=${heard} language=${target.value} />`}
+        ${whole && html`<${Warnings} units=${whole.units} />`}
+      </div>
+      <div class="under">
+        <span class="busy" data-on=${status === "loading"} role="status">${status === "loading"
+          ? said.busy
+          : whole ? said.facts(numTokens, whole.milliseconds) : heard ? said.sentences(heard.flat().length) : ""}</span>
+        ${text && html`<${Copy} text=${text} label=${said.copy} />`}
+        <${Look} />
+      </div>
+    </div>`;
+}
+
+function Others({ chosen, onChoose }) {
+  const said = words();
+  const { whole } = answer.value;
+  if (!whole?.text) return null;
+  const rows = [whole.text, ...whole.alternatives];
+  return html`
+    <${Card} title=${said.others} hint=${whole.alternatives.length > 0 ? said.othersHint : said.nothing}>
+      ${whole.alternatives.length > 0 && html`<div class="others" role="radiogroup" aria-label=${said.others}>
+        ${rows.map((text, number) => html`<button
+          key=${number} type="button" role="radio" aria-checked=${number === chosen} lang=${target.value}
+          onClick=${() => onChoose(number)}
+        ><span>${number === 0 ? text : html`<${Differing} before=${whole.text} text=${text} />`}</span>
+          ${number === 0 && html`<small>${said.best}</small>`}</button>`)}
+      </div>`}
+    <//>`;
+}
+
+/** The request as one would type it; a quote inside single quotes is closed, escaped and opened again. */
+function Curl() {
+  const said = words();
+  const { q, source, target: into, model, beam } = question.value;
+  const body = JSON.stringify({ q, source, target: into, model, beam }).replaceAll("'", "'\\''");
+  const command = `curl ${location.origin}/translate -H 'content-type: application/json' -d '${body}'`;
+  return html`
+    <details class="curl">
+      <summary>${said.curl}</summary>
+      <div class="scroll"><pre><code>${command}</code></pre></div>
+      <${Copy} text=${command} label=${said.copyCurl} />
+    </details>`;
+}
+
+function Examples() {
+  const said = words();
+  const isKnown = ([from, into]) => directions.value.some((one) => one.code === from && one.targets.includes(into));
+  const shown = EXAMPLES.filter(isKnown);
+  if (shown.length === 0) return null;
+  return html`
+    <div class="examples" role="group" aria-label=${said.examples}>
+      <h2>${said.examples}</h2>
+      ${shown.map(([from, into, text]) => html`<button
+        key=${text} type="button" onClick=${() => set({ text, source: "auto", target: into })}
+      ><small>${said.into(nameOf(from), nameOf(into))}</small><span lang=${from}>${text}</span></button>`)}
+    </div>`;
+}
 
 export function TranslatePage() {
-  return html`<section><h2>Translate</h2></section>`;
+  const said = words();
+  const [chosen, setChosen] = useState(0);
+  useEffect(followQuestion, []);
+  useEffect(() => setChosen(0), [answer.value.whole]);
+  return html`
+    <h1>${said.title}</h1>
+    <p class="lead">${said.lead}</p>
+    <section class="panes" aria-label=${said.title}>
+      <div class="tongues"><${Languages} /></div>
+      <${Text} /><${Translated} chosen=${chosen} />
+    </section>
+    <${Others} chosen=${chosen} onChoose=${setChosen} />
+    <${Examples} />
+    <${Curl} />`;
 }

@@ -1,0 +1,116 @@
+// What the view "translate" asks of the server, and the answer as it stands. A short text is asked for as a whole, with
+// its numbers; of a long one the sentences are heard one after the other. An older question is taken back.
+
+import { computed, effect, signal } from "/insight/vendor/preact.js";
+import { isAborted, listen, post } from "../api.js";
+import { directions, model, target } from "../served.js";
+import { state } from "../state.js";
+
+const LONG = 600; // characters; what takes longer than one likes to wait without seeing anything
+const NUM_ALTERNATIVES = 4;
+const FIRST_CJK = "\u2e80";
+const NOTHING = { status: "none", request: null, whole: null, heard: null, detected: null, error: null };
+
+/**
+ * {status: "none" | "loading" | "ready" | "refused" | "crowded", request, detected: a code or null,
+ *  whole: {text, alternatives, units, milliseconds} or null,
+ *  heard: lines of sentences {text, isDoubtful} or null, error: {sentence, status, seconds}}
+ */
+export const answer = signal(NOTHING);
+
+const attempts = signal(0);
+
+export const question = computed(() => ({
+  q: state.text.value,
+  source: state.source.value,
+  target: target.value,
+  model: model.value?.id,
+  ...(state.beam.value === null ? {} : { beam: state.beam.value }),
+}));
+const asked = computed(() => JSON.stringify(question.value));
+
+/** Keep the answer in step with the question, as long as the view is shown; returns how to stop. */
+export function followQuestion() {
+  return effect(() => {
+    attempts.value; // a new attempt asks again
+    const request = asked.value;
+    const before = answer.peek();
+    if (before.request === request && before.status === "ready") return undefined;
+    if (!question.peek().q.trim()) {
+      answer.value = { ...NOTHING, request };
+      return undefined;
+    }
+    const leaving = new AbortController();
+    let timer = null;
+    answer.value = { ...before, status: "loading", error: null };
+    const work = question.peek().q.length > LONG ? hearSentences : askWhole;
+    work(JSON.parse(request), request, leaving.signal).catch((error) => {
+      if (isAborted(error)) return;
+      const isCrowded = error.status === 429 || error.status === 503;
+      const seconds = error.retryAfter ?? 1;
+      answer.value = {
+        ...NOTHING, request, status: isCrowded ? "crowded" : "refused",
+        error: { sentence: error.message, status: error.status ?? null, seconds },
+      };
+      if (isCrowded) timer = setTimeout(() => { attempts.value++; }, 1000 * seconds);
+    });
+    return () => {
+      leaving.abort();
+      clearTimeout(timer);
+    };
+  });
+}
+
+async function askWhole(asking, request, leaving) {
+  const began = performance.now();
+  const found = await post("/translate", { ...asking, alternatives: NUM_ALTERNATIVES, details: true }, leaving);
+  const text = found.translatedText;
+  answer.value = {
+    ...NOTHING, request, status: "ready", detected: found.detectedLanguage?.language ?? null,
+    whole: {
+      text,
+      alternatives: [...new Set(found.alternatives)].filter((one) => one !== text),
+      units: found.details,
+      milliseconds: Math.round(performance.now() - began),
+    },
+  };
+}
+
+/** Hear the sentences line by line, so that line ends stay; the language is that of the whole text. */
+async function hearSentences(asking, request, leaving) {
+  const detected = asking.source === "auto" ? await detect(asking.q, leaving) : null;
+  const lines = asking.q.split("\n").map(() => []);
+  const tell = (status) => {
+    answer.value = { ...NOTHING, request, status, detected, heard: lines.map((line) => [...line]) };
+  };
+  for (const [number, line] of asking.q.split("\n").entries()) {
+    if (!line.trim()) continue;
+    const hear = (name, data) => {
+      if (name === "error") throw new Error(data.error);
+      if (name !== "sentence") return;
+      lines[number].push({ text: data.text, isDoubtful: data.warnings.length > 0 });
+      tell("loading");
+    };
+    const body = { ...asking, q: line, source: detected ?? asking.source };
+    await listen("/api/translate/stream", { body, signal: leaving, hear });
+  }
+  tell("ready");
+}
+
+async function detect(text, leaving) {
+  const found = await post("/detect", { q: text }, leaving);
+  const read = directions.value.map((one) => one.code);
+  return found.find((one) => read.includes(one.language))?.language ?? null;
+}
+
+/** What stands between two sentences: a space, unless one of them is written without. */
+export function gapBetween(before, after) {
+  return before && after && before.at(-1) < FIRST_CJK && after[0] < FIRST_CJK ? " " : "";
+}
+
+/** The text of an answer, whichever way it came. */
+export function textOf({ whole, heard }) {
+  if (whole) return whole.text;
+  const join = (joined, { text }) => joined + gapBetween(joined, text) + text;
+  return (heard ?? []).map((line) => line.reduce(join, "")).join("\n");
+}

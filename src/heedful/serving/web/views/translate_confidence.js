@@ -1,0 +1,84 @@
+// From the pieces of a translation and their log-probabilities to words with probabilities. Pure functions: text in,
+// data out; they know nothing of the page. Words are cut as the server cuts them for its alignments.
+
+const SPACE_MARK = "▁";
+const FIRST_CJK = "\u2e80";
+const BYTE = /^<0x([0-9A-F]{2})>$/;
+const LEVELS = [0.75, 0.5, 0.25];
+
+const isMark = (piece) => !/[\p{L}\p{N}]/u.test(piece);
+
+/** A word begins at a space mark, at every piece of Chinese or Japanese, and where punctuation begins or ends. */
+function beginsWord(before, piece) {
+  if (before === SPACE_MARK || (BYTE.test(before) && BYTE.test(piece))) return false;
+  if (piece.startsWith(SPACE_MARK)) return true;
+  return piece[0] >= FIRST_CJK || before.at(-1) >= FIRST_CJK || isMark(piece) !== isMark(before);
+}
+
+/** Pieces as the letters they write; the bytes of a character are put together. */
+function lettersOf(pieces) {
+  const bytes = pieces.map((piece) => BYTE.exec(piece)?.[1]);
+  if (bytes.every(Boolean)) return new TextDecoder().decode(Uint8Array.from(bytes, (one) => parseInt(one, 16)));
+  return pieces.join("").replaceAll(SPACE_MARK, "");
+}
+
+/** How doubtful a probability is: 0 is sure, 3 is a guess. */
+export function levelOf(probability) {
+  const level = LEVELS.findIndex((least) => probability >= least);
+  return level < 0 ? LEVELS.length : level;
+}
+
+/**
+ * The text of one unit as a row of {text} and, for words, {text, probability, pieces: [[letters, probability] …]}.
+ * Joined it is the text again. Where pieces cannot be found in the text, which a tokenizer may have put in order, the
+ * text stands as it is, without numbers.
+ */
+export function wordsOf({ text, tokens, tokenLogProbs }) {
+  const groups = [];
+  tokens.forEach((piece, number) => {
+    const isSymbol = number === tokens.length - 1 && /^<.+>$/.test(piece) && !BYTE.test(piece);
+    if (isSymbol) return;
+    const group = groups.at(-1);
+    const one = { piece, logProb: tokenLogProbs[number] ?? -Infinity };
+    if (!group || beginsWord(group.at(-1).piece, piece)) groups.push([one]);
+    else group.push(one);
+  });
+  const row = [];
+  let at = 0;
+  for (const group of groups) {
+    const letters = lettersOf(group.map((one) => one.piece));
+    if (!letters) continue;
+    const found = text.indexOf(letters, at);
+    if (found < 0 || text.slice(at, found).trim()) return [{ text }];
+    if (found > at) row.push({ text: text.slice(at, found) });
+    row.push({
+      text: letters,
+      probability: Math.exp(group.reduce((sum, one) => sum + one.logProb, 0)),
+      pieces: group.map((one) => [lettersOf([one.piece]), Math.exp(one.logProb)]),
+    });
+    at = found + letters.length;
+  }
+  if (at < text.length) row.push({ text: text.slice(at) });
+  return row;
+}
+
+/**
+ * The whole text in lines of rows. Units are the lines that are not blank, or parts of a long one; a line that is
+ * blank stays so. Parts of one line are found in it one after the other.
+ */
+export function linesOf(text, units) {
+  const rest = [...units];
+  return text.split("\n").map((line) => {
+    const row = [];
+    let at = 0;
+    while (rest.length > 0 && rest[0].text && line.startsWith(rest[0].text, at)) {
+      const unit = rest.shift();
+      row.push(...wordsOf(unit));
+      at += unit.text.length;
+      if (line[at] === " ") row.push({ text: line[at++] });
+    }
+    while (rest.length > 0 && !rest[0].text) rest.shift();
+    if (at < line.length) row.push({ text: line.slice(at) });
+    return row;
+  });
+}

@@ -1,0 +1,107 @@
+// The translation on screen: its words shaded by how sure the model was of them, or another translation with what
+// differs marked, or sentences as they come. A word says its numbers when pointed at or reached with the arrow keys.
+
+import { html, useRef, useState } from "/insight/vendor/preact.js";
+import { gapBetween } from "./translate_asking.js";
+import { levelOf, linesOf } from "./translate_confidence.js";
+import { differences } from "./translate_difference.js";
+import { words } from "./translate.words.js";
+
+const NUM_LEAST_SURE = 3;
+const LONG = 240; // characters; more are set in smaller type
+
+export const percent = (probability) => `${(100 * probability).toFixed(probability < 0.0995 ? 1 : 0)} %`;
+
+const sized = (text) => (text.length > LONG ? "output long" : "output");
+
+function numbersOf(word) {
+  const said = words();
+  const parts = word.pieces.map(([letters, probability]) => `${letters} ${percent(probability)}`).join(" · ");
+  return said.word(word.text, percent(word.probability)) + (word.pieces.length > 1 ? said.parts(parts) : "");
+}
+
+/** Words in lines; `current` is the number of the one that is told about. */
+export function Shaded({ whole, language }) {
+  const said = words();
+  const box = useRef(null);
+  const [current, setCurrent] = useState(null);
+  const lines = linesOf(whole.text, whole.units);
+  const all = lines.flat().filter((part) => part.pieces);
+  const onKeyDown = (event) => {
+    const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!move || all.length === 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const next = Math.max(0, Math.min(all.length - 1, current === null ? 0 : current + move));
+    setCurrent(next);
+    box.current.querySelectorAll("[data-level]")[next].focus();
+  };
+  let number = -1;
+  const show = (part) => {
+    if (!part.pieces) return part.text;
+    const own = ++number;
+    return html`<span
+      class="sure" data-level=${levelOf(part.probability)} tabindex=${own === (current ?? 0) ? 0 : -1}
+      aria-label=${numbersOf(part)} aria-current=${own === current ? "true" : null}
+      onMouseEnter=${() => setCurrent(own)} onFocus=${() => setCurrent(own)}
+    >${part.text}</span>`;
+  };
+  return html`
+    <div class=${sized(whole.text)} lang=${language} ref=${box} role="group" aria-label=${said.target} onKeyDown=${onKeyDown}
+      onMouseLeave=${() => setCurrent(null)}>
+      ${lines.map((row, line) => html`<p key=${line}>${row.map(show)}</p>`)}
+    </div>
+    <${Sureness} words=${all} told=${all[current] ?? null} />`;
+}
+
+/** The legend, and in words either the word that is pointed at or those the model was least sure of. */
+function Sureness({ words: all, told }) {
+  const said = words();
+  const least = [...all]
+    .filter((word) => levelOf(word.probability) > 0)
+    .sort((one, other) => one.probability - other.probability)
+    .slice(0, NUM_LEAST_SURE)
+    .map((word) => `${word.text} ${percent(word.probability)}`);
+  if (all.length === 0) return null;
+  return html`
+    <div class="sureness">
+      <p class="told" aria-live="polite" title=${said.sureHint}>
+        ${told ? numbersOf(told) : least.length > 0 ? said.least(least.join(", ")) : said.allSure}
+      </p>
+      <p class="levels"><span>${said.sure}</span>
+        ${said.levels.map((level, number) => html`<span key=${number}>
+          <i class="sure" data-level=${number}></i>${level}</span>`)}
+      </p>
+    </div>`;
+}
+
+/** A text with what is new beside another one marked. */
+export function Differing({ before, text }) {
+  return differences(before, text).map(([part, isNew]) => (isNew ? html`<mark>${part}</mark>` : part));
+}
+
+/** Another translation, as it would have been. */
+export function Another({ before, text, language }) {
+  return html`<div class=${sized(text)} lang=${language}>
+    ${text.split("\n").map((line, number) => html`<p key=${number}>
+      <${Differing} before=${before.split("\n")[number] ?? ""} text=${line} /></p>`)}
+  </div>`;
+}
+
+/** The sentences of a long text that have come so far. */
+export function Heard({ lines, language }) {
+  const said = words();
+  const doubtful = lines.flat().filter((one) => one.isDoubtful).length;
+  return html`
+    <div class="output long" lang=${language}>
+      ${lines.map((line, number) => html`<p key=${number}>
+        ${line.map(({ text, isDoubtful }, place) => [
+          gapBetween(line[place - 1]?.text ?? "", text),
+          html`<span key=${place} class=${isDoubtful ? "doubtful" : ""}>${text}</span>`,
+        ])}
+      </p>`)}
+    </div>
+    <div class="sureness">
+      <p class="told">${doubtful > 0 ? said.doubtful(doubtful) : ""} ${said.noShading}</p>
+    </div>`;
+}

@@ -1,0 +1,210 @@
+"""The view "translate" in a real browser: what it shows is what the server answers, and it can be used in every way."""
+
+import json
+import math
+import re
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+from urllib.request import Request, urlopen
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+SENTENCE = "Where is the nearest station, please? I would like to buy a ticket."
+READY = '.pane.target[aria-busy="false"]'
+
+
+def asked(server, q: str, target: str, **more: Any) -> dict[str, Any]:
+    body = json.dumps({"q": q, "source": "auto", "target": target, "details": True, **more}).encode()
+    with urlopen(Request(f"{server.url}/translate", body, {"content-type": "application/json"})) as response:
+        return json.load(response)
+
+
+def output(page) -> str:
+    """The translation on screen, once it is whole."""
+    page.wait_for_selector(f"{READY} .output")
+    return "\n".join(page.locator(".output p").all_text_contents())
+
+
+def shown_probability(label: str) -> float:
+    return float(re.search(r"([\d.]+) %", label)[1])
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_it_greets_with_a_translation_and_fits(bundled_server, visited, width, scheme) -> None:
+    with visited(bundled_server, width=width, color_scheme=scheme) as page:
+        assert output(page) == asked(bundled_server, page.input_value("textarea"), "de")["translatedText"]
+        assert page.inner_text(".detected") == "detected: English"
+        assert page.locator(".examples button").count() == 6
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_words_say_the_probabilities_of_their_pieces(bundled_server, visited) -> None:
+    answer = asked(bundled_server, SENTENCE, "de")
+    (unit,) = answer["details"]
+    with visited(bundled_server, f"?text={quote(SENTENCE)}&target=de") as page:
+        assert output(page) == answer["translatedText"]
+        shown = page.locator(".output .sure")
+        assert "".join(shown.all_inner_texts()) == answer["translatedText"].replace(" ", "")
+        product = math.prod(shown_probability(one.get_attribute("aria-label")) / 100 for one in shown.all())
+        log_prob = sum(unit["tokenLogProbs"][:-1])  # the end symbol is no word
+        assert math.log(product) == pytest.approx(log_prob, abs=0.01 * shown.count())
+        number = next(i for i, token in enumerate(unit["tokens"]) if not token.startswith("▁") and token.isalpha())
+        pair = sum(unit["tokenLogProbs"][number - 1 : number + 1])
+        word = (unit["tokens"][number - 1] + unit["tokens"][number]).lstrip("▁")
+        label = page.locator(".output .sure", has_text=word).get_attribute("aria-label")
+        assert shown_probability(label) == pytest.approx(100 * math.exp(pair), abs=0.5)
+        page.locator(".output .sure", has_text=word).hover()
+        assert page.inner_text(".told") == label
+
+
+def test_chinese_is_shaded_token_by_token(bundled_server, visited) -> None:
+    (unit,) = asked(bundled_server, "Where is the nearest station, please?", "zh")["details"]
+    with visited(bundled_server, "?target=zh", locale="zh-CN") as page:
+        assert output(page) == unit["text"]
+        pieces = [token.lstrip("▁") for token in unit["tokens"][:-1]]
+        assert page.locator(".output .sure").all_inner_texts() == [piece for piece in pieces if piece]
+        assert page.inner_text("h1") == "翻译，并看懂翻译。"
+        assert page.inner_text(".detected") == "识别为英语"
+
+
+def test_the_keyboard_goes_through_the_words(bundled_server, visited) -> None:
+    with visited(bundled_server) as page:
+        output(page)
+        page.locator('.output [tabindex="0"]').focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        second = page.locator(".output .sure").nth(2)
+        assert second.get_attribute("aria-current") == "true"
+        assert page.inner_text(".told") == second.get_attribute("aria-label")
+        page.keyboard.press("ArrowLeft")
+        assert page.locator(".output .sure").nth(1).get_attribute("aria-current") == "true"
+
+
+def test_typing_translates_line_by_line_and_the_address_says_it(bundled_server, visited) -> None:
+    with visited(bundled_server, "?target=fr", width=390) as page:
+        output(page)
+        page.locator("textarea").fill("")
+        page.locator("textarea").press_sequentially("Nobody knew why.", delay=5)
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        page.locator("textarea").press_sequentially("Where are you?", delay=5)
+        expected = asked(bundled_server, "Nobody knew why.\n\nWhere are you?", "fr")["translatedText"]
+        assert expected.count("\n") == 2
+        page.locator(".output p", has_text=expected.split("\n")[2]).wait_for()
+        assert output(page) == expected
+        assert "Where+are+you" in page.url
+        page.get_by_role("button", name="Clear").click()
+        page.wait_for_selector(".output", state="detached")
+        assert page.input_value("textarea") == ""
+
+
+def test_other_translations_can_be_seen(bundled_server, visited) -> None:
+    answer = asked(bundled_server, SENTENCE, "de", alternatives=4)
+    with visited(bundled_server, f"?text={quote(SENTENCE)}&target=de") as page:
+        output(page)
+        rows = page.locator(".others button > span:first-child").all_text_contents()
+        assert rows == [answer["translatedText"], *answer["alternatives"]]
+        page.locator(".others button").nth(2).click()
+        assert output(page) == answer["alternatives"][1]
+        marked = page.locator(".output mark").all_text_contents()
+        assert marked != []
+        assert not any(word in answer["translatedText"].split() for word in marked)
+        page.locator(".others button").nth(0).focus()
+        page.keyboard.press("Enter")
+        assert output(page) == answer["translatedText"]
+
+
+def test_swapping_swaps_texts_and_languages(bundled_server, visited) -> None:
+    with visited(bundled_server) as page:
+        before = output(page)
+        page.get_by_role("button", name="Swap").click()
+        assert page.input_value("textarea") == before
+        assert page.get_by_label("Translate from").input_value() == "de"
+        assert page.get_by_label("Translate into").input_value() == "en"
+        expected = asked(bundled_server, before, "en", source="de")["translatedText"]
+        page.locator(".output p", has_text=expected).wait_for()
+
+
+def test_examples_in_six_directions(bundled_server, visited) -> None:
+    with visited(bundled_server, "?language=zh") as page:
+        output(page)
+        page.locator(".examples button", has_text="法语 → 英语").click()
+        page.locator(".detected", has_text="识别为法语").wait_for()
+        assert output(page) == asked(bundled_server, page.input_value("textarea"), "en")["translatedText"]
+
+
+def test_copies_the_translation_and_the_command(bundled_server, visited) -> None:
+    with visited(
+        bundled_server, f"?text={quote(chr(39) + SENTENCE)}", permissions=["clipboard-read", "clipboard-write"]
+    ) as page:
+        text = output(page)
+        page.get_by_role("button", name="Copy", exact=True).click()
+        page.get_by_role("button", name="Copied").wait_for()
+        assert page.evaluate("navigator.clipboard.readText()") == text
+        page.get_by_text("The same from the command line").click()
+        page.get_by_role("button", name="Copy the command").click()
+        page.get_by_role("button", name="Copied").last.wait_for()
+        command = page.evaluate("navigator.clipboard.readText()")
+        assert command == page.inner_text(".curl code")
+        body = json.loads(command.split(" -d ", 1)[1].strip("'").replace("'\\''", "'"))
+        assert body["q"] == "'" + SENTENCE
+        assert command.startswith(f"curl {bundled_server.url}/translate ")
+
+
+def test_a_warning_is_said_in_words_of_the_page(bundled_server, visited) -> None:
+    german = "Ich habe meinen Schlüssel im Büro vergessen."
+    with visited(bundled_server, f"?text={quote(german)}&target=zh&language=zh") as page:
+        output(page)
+        codes = {
+            warning["code"] for unit in asked(bundled_server, german, "zh")["details"] for warning in unit["warnings"]
+        }
+        assert "pivot" in codes
+        assert "经过了第三种语言" in page.inner_text(".pane.target")
+    with visited(bundled_server, f"?text={quote(german)}&target=de") as page:
+        page.get_by_role("button", name="Translate it into English").click()
+        page.locator('.output[lang="en"]', has_text="key").wait_for()
+        assert page.get_by_label("Translate into").input_value() == "en"
+
+
+def test_a_long_text_comes_sentence_by_sentence_and_keeps_its_lines(bundled_server, visited) -> None:
+    line = "The rain has finally stopped. Nobody knew why the lights went out. I forgot my keys in the car. "
+    with visited(bundled_server) as page:
+        output(page)
+        page.locator("textarea").fill(f"{line * 4}\n\n{line * 4}")
+        page.wait_for_selector(".pane.target .output.long")
+        page.wait_for_selector(READY, timeout=20_000)
+        lines = output(page).split("\n")
+        assert [bool(one.strip()) for one in lines] == [True, False, True]
+        assert lines[0] == lines[2]
+        assert "24 sentences" in page.inner_text(".pane.target .under")
+
+
+def test_refusals_are_sentences(bundled_server, visited) -> None:
+    with visited(bundled_server, allow="413") as page:
+        output(page)
+        page.locator("textarea").fill("x" * 20_001)
+        said = page.locator(".refusal")
+        said.wait_for()
+        assert said.inner_text() == "This is too much at once. `q` must have at most 20,000 characters, but has 20,001."
+    with visited(bundled_server, "?language=zh", allow="429") as page:
+        output(page)
+        refusals = iter([{"status": 429, "headers": {"retry-after": "1"}, "json": {"error": "Too many are waiting."}}])
+        page.route(
+            "**/translate", lambda route: route.fulfill(**one) if (one := next(refusals, None)) else route.continue_()
+        )
+        page.locator("textarea").fill("Where are you?")
+        page.wait_for_selector(".refusal")
+        assert page.inner_text(".refusal") == "服务器目前忙不过来，1 秒后会再次请求。"
+        page.wait_for_selector(".refusal", state="detached")
+        assert output(page) == asked(bundled_server, "Where are you?", "de")["translatedText"]
+
+
+def test_looking_inside_takes_the_sentence_along(bundled_server, visited) -> None:
+    with visited(bundled_server, f"?text={quote(SENTENCE)}&target=zh") as page:
+        output(page)
+        page.get_by_role("link", name="Look inside").click()
+        page.wait_for_selector("main.attention")
+        query = parse_qs(urlsplit(page.url).query)
+        assert query == {"view": ["attention"], "text": [SENTENCE], "target": ["zh"]}
