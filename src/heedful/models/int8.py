@@ -6,6 +6,7 @@ by row while the engine runs, so that a sentence's result does not depend on its
 """
 
 import ctypes
+from collections.abc import Callable
 from ctypes import POINTER, c_float, c_int8, c_int32, c_int64, c_void_p
 
 import torch
@@ -79,7 +80,7 @@ class Int8Transformer:
         self.library = open_library()
         self.library.heedful_new_engine.restype = c_void_p
         self.library.heedful_start.restype = c_void_p
-        self.dim = model.dim
+        self.dim, self.num_encoder_layers = model.dim, len(model.encoder.layers)
         self.source_vocab_size = model.source_embedding.weight.size(0)
         self.vocab_size = model.output_projection.weight.size(0)
         self.source_positions, self.target_positions = model.source_positions, model.target_positions
@@ -97,8 +98,19 @@ class Int8Transformer:
         if hasattr(self, "handle"):
             self.library.heedful_free_engine(c_void_p(self.handle))
 
-    def start(self, source_ids: Tensor, source_mask: Tensor | None, *, max_rows: int, max_len: int) -> Int8Search:
-        """Encode source_ids [batch, source_len], real where source_mask [batch, source_len]; one row for each."""
+    def start(
+        self,
+        source_ids: Tensor,
+        source_mask: Tensor | None,
+        *,
+        max_rows: int,
+        max_len: int,
+        before_layer: Callable[[], None] = lambda: None,
+    ) -> Int8Search:
+        """Encode source_ids [batch, source_len], real where source_mask [batch, source_len]; one row for each.
+
+        What `before_layer` raises ends the search before it has begun: long texts take a while to be read.
+        """
         if source_mask is None:
             source_mask = torch.ones_like(source_ids, dtype=torch.bool)
         tokens = source_ids[source_mask].contiguous()  # end to end: padding is left out here, not masked later
@@ -115,7 +127,12 @@ class Int8Transformer:
             c_int64(max_rows),
             c_int64(max_len),
         )
-        return Int8Search(self, handle, max_rows, max_len, _position_table(self.target_positions, max_len, self.dim))
+        target = _position_table(self.target_positions, max_len, self.dim)
+        search = Int8Search(self, handle, max_rows, max_len, target)
+        for layer in range(self.num_encoder_layers + 1):
+            before_layer()
+            self.library.heedful_encode(c_void_p(handle), c_int32(layer))
+        return search
 
     def step(self, state: Int8Search, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
         """Append token_ids [rows] to the rows that parents [rows] name; returns logits [rows, vocab]."""

@@ -148,36 +148,43 @@ struct Search {
         add(to, position, engine.dim);
     }
 
-    // Read all sentences, laid end to end, and keep every decoder layer's keys and values of them.
-    void encode(const int64_t* tokens, const int64_t* lengths, long sentences, const float* positions) {
+    // Take in all sentences, laid end to end: their embeddings are what the first layer of the encoder reads.
+    void read(const int64_t* tokens, const int64_t* lengths, long sentences, const float* positions) {
         starts.assign(1, 0);
         for (long s = 0; s < sentences; ++s) starts.push_back(starts.back() + lengths[s]);
         const long rows = starts.back();
         reserve(std::max(rows, max_rows));
-        std::vector<long> sentence(rows);
+        sentence_at.resize(rows);
         for (long s = 0; s < sentences; ++s)
             for (long row = starts[s]; row < starts[s + 1]; ++row) {
-                sentence[row] = s;
+                sentence_at[row] = s;
                 embed(engine.source_table(), tokens[row], positions + (row - starts[s]) * engine.dim, &states[row * engine.dim]);
             }
-        for (const EncoderLayer& layer : engine.encoder) {
-            apply(layer.query_key_value, rows, [&](long row) { return enter(row, layer.attention_norm); }, wide.get());
-            const long stride = layer.query_key_value.padded_outputs();
-            for_rows(rows, [&](long row, int member) {
-                const float* keys = &wide[starts[sentence[row]] * stride] + engine.dim;
-                attend(&wide[row * stride], starts[sentence[row] + 1] - starts[sentence[row]],
-                       [&](long t) { return keys + t * stride; }, [&](long t) { return keys + t * stride + engine.dim; },
-                       &averages[row * engine.dim], member);
-            });
-            apply(layer.output, rows, [&](long row) { return &averages[row * engine.dim]; }, back.get());
-            leave(rows, back.get(), layer.output.padded_outputs(), layer.attention_norm);
-            feed_forward(rows, layer.expand, layer.contract, layer.feed_forward_norm);
-        }
+        for (long s = 0; s < sentences; ++s) sentence_of[s] = s;
+    }
+
+    void encode(const EncoderLayer& layer) {
+        const long rows = starts.back();
+        apply(layer.query_key_value, rows, [&](long row) { return enter(row, layer.attention_norm); }, wide.get());
+        const long stride = layer.query_key_value.padded_outputs();
+        for_rows(rows, [&](long row, int member) {
+            const long s = sentence_at[row];
+            const float* keys = &wide[starts[s] * stride] + engine.dim;
+            attend(&wide[row * stride], starts[s + 1] - starts[s], [&](long t) { return keys + t * stride; },
+                   [&](long t) { return keys + t * stride + engine.dim; }, &averages[row * engine.dim], member);
+        });
+        apply(layer.output, rows, [&](long row) { return &averages[row * engine.dim]; }, back.get());
+        leave(rows, back.get(), layer.output.padded_outputs(), layer.attention_norm);
+        feed_forward(rows, layer.expand, layer.contract, layer.feed_forward_norm);
+    }
+
+    // Keep every decoder layer's keys and values of what the encoder has made of the sentences.
+    void keep_sources() {
+        const long rows = starts.back();
         for (const DecoderLayer& layer : engine.decoder) {
             sources.push_back(allocate<float>(rows * layer.cross_key_value.padded_outputs()));
             apply(layer.cross_key_value, rows, [&](long row) { return enter(row, engine.encoder_norm); }, sources.back().get());
         }
-        for (long s = 0; s < sentences; ++s) sentence_of[s] = s;
     }
 
     // Let row r go on from what row parents[r] had written: only the lists of places are copied, never the values.
@@ -290,6 +297,7 @@ struct Search {
     Engine& engine;
     long max_rows, max_len, length = 0, reserved = 0;
     std::vector<long> starts;                            // where each sentence begins in the encoder's rows
+    std::vector<long> sentence_at;                       // of each of the encoder's rows
     std::vector<long> sentence_of, sentence_before;      // of each row
     std::vector<int32_t> written_by, written_before;     // [row, position]: where its keys and values lie in `past`
     std::vector<Buffer<float>> past, sources;            // of each decoder layer: keys and values side by side

@@ -13,13 +13,24 @@ void* heedful_new_engine(const EngineSpec* spec) { return new Engine(*spec); }
 
 void heedful_free_engine(void* engine) { delete static_cast<Engine*>(engine); }
 
-// tokens: all sentences end to end; positions [longest sentence, dim].
+// Encoding is cut into its layers, so that who calls may change his mind in between. First this; tokens: all sentences end
+// to end; positions [longest sentence, dim].
 void* heedful_start(void* engine, const int64_t* tokens, const int64_t* lengths, int64_t sentences, const float* positions,
                     int64_t max_rows, int64_t max_len) {
     const std::lock_guard working(static_cast<Engine*>(engine)->at_work);
     auto search = std::make_unique<Search>(*static_cast<Engine*>(engine), max_rows, max_len);
-    search->encode(tokens, lengths, sentences, positions);
+    search->read(tokens, lengths, sentences, positions);
     return search.release();
+}
+
+// Then each layer in turn, and one call more, with the number of layers, before the first step.
+void heedful_encode(void* search, int32_t number) {
+    auto& self = *static_cast<Search*>(search);
+    const std::lock_guard working(self.engine.at_work);
+    if (number < int32_t(self.engine.encoder.size()))
+        self.encode(self.engine.encoder[number]);
+    else
+        self.keep_sources();
 }
 
 void heedful_free_search(void* search) { delete static_cast<Search*>(search); }

@@ -1,4 +1,4 @@
-"""A model whose search can be stopped between two steps, and listened to.
+"""A model whose search can be stopped between two steps, or two layers of the encoder, and listened to.
 
 It stands between the search and a model and passes everything on unchanged, so that results are the model's own.
 """
@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from heedful.decoding import Decodable
+from heedful.models.int8 import Int8Transformer
 from heedful.serving.batching import AbandonedError
 
 TokenListener = Callable[[list[int]], None]
@@ -26,6 +27,10 @@ class InterruptibleModel:
     def start(self, source_ids: Tensor, source_mask: Tensor, *, max_rows: int, max_len: int) -> Any:
         """Encode source_ids [batch, source_len] where source_mask [batch, source_len] is True."""
         self._check()
+        if isinstance(self._model, Int8Transformer):
+            return self._model.start(
+                source_ids, source_mask, max_rows=max_rows, max_len=max_len, before_layer=self._check
+            )
         return self._model.start(source_ids, source_mask, max_rows=max_rows, max_len=max_len)
 
     def step(self, state: Any, token_ids: Tensor, parents: Tensor | None) -> Tensor:
