@@ -1,0 +1,140 @@
+// Questions a reader answers before going on. What is right is computed from the same trace the figure shows, never written
+// down. Each kind is a hook that gives {answers, about, options}: `about` goes into the question, options are
+// {text, isRight, said}, where `said` tells what the model makes of that choice.
+
+import { headOf, spelled } from "/insight/drawing.js";
+import { headFor, sidesOf } from "./figures/attention.js";
+import { useCell } from "./figures/cell.js";
+import { halves, usePositions } from "./figures/positions.js";
+import { useBoth } from "./figures/search.js";
+import { useReference } from "./figures/training.js";
+import { largest, mostWorth, placeOf, sharpest } from "./rules.js";
+import { exampleOf, useTrace } from "./traces.js";
+import { chapterWords } from "./words.js";
+
+const isReady = (...answers) => answers.every((one) => one.status === "ready");
+const byText = (a, b) => (a.text < b.text ? -1 : 1); // an order that does not give the answer away
+
+function nextToken(figure) {
+  const answer = useTrace(exampleOf(figure));
+  if (!isReady(answer)) return { answers: [answer] };
+  const { target, steps } = answer.data;
+  const step = Math.min(figure.step, target.tokens.length - 1);
+  const options = steps[step].top.slice(0, 4).map((one) => ({
+    text: spelled(one),
+    isRight: one.id === target.tokens[step].id,
+    said: chapterWords().probabilityIs(Math.exp(one.log_prob)),
+  }));
+  const about = target.tokens.slice(0, step).map((token) => token.text).join("").replaceAll("▁", " ").trim();
+  return { answers: [answer], about, options: options.sort(byText) };
+}
+
+function lookedAt(figure) {
+  const answer = useTrace(exampleOf(figure));
+  if (!isReady(answer)) return { answers: [answer] };
+  const found = headFor(figure, answer);
+  const { rows, columns } = sidesOf(answer.data, found.kind);
+  const row = placeOf(rows, figure.row) ?? 1;
+  const weights = headOf(answer.layers[found.kind][found.layer], found.head)[row];
+  const right = largest([...weights]);
+  const options = columns.map((token, at) => ({
+    text: spelled(token), isRight: at === right, said: chapterWords().weightIs(weights[at]),
+  }));
+  return { answers: [answer], about: spelled(rows[row]), options };
+}
+
+function topScore(figure) {
+  const { answer, question, cell } = useCell(figure);
+  if (!isReady(answer, cell)) return { answers: [cell] };
+  const { rows, columns } = sidesOf(answer.data, question.kind);
+  const right = largest(cell.data.rowScores.map((score) => score ?? -Infinity));
+  const options = columns.map((token, at) => ({
+    text: spelled(token),
+    note: cell.data.rowScores[at]?.toFixed(1) ?? "−∞",
+    isRight: at === right,
+    said: chapterWords().weightIs(cell.data.rowWeights[at]),
+  }));
+  return { answers: [answer, cell], about: spelled(rows[question.row]), options };
+}
+
+function hidden(figure) {
+  const answer = useTrace(exampleOf(figure));
+  if (!isReady(answer)) return { answers: [answer] };
+  const row = placeOf(answer.data.target.tokens, figure.row) ?? 1;
+  const weights = headOf(answer.layers.decoder.at(-1), -1)[row];
+  const options = answer.data.inputs.map((token, at) => ({
+    text: at === 0 ? chapterWords().start : spelled(token),
+    isRight: at > row,
+    said: chapterWords().weightIs(weights[at]),
+  }));
+  return { answers: [answer], about: spelled(answer.data.target.tokens[row]), options };
+}
+
+function alikePosition() {
+  const answer = usePositions();
+  if (!isReady(answer)) return { answers: [answer] };
+  const { shape: [length], values } = halves(answer.data.similarity);
+  const offered = [3, 12, 24, 40].filter((position) => position <= length);
+  const alike = offered.map((position) => values[9 * length + position - 1]);
+  const options = offered.map((position, at) => ({
+    text: String(position), isRight: at === largest(alike), said: chapterWords().positions.alike(10, position, alike[at]),
+  }));
+  return { answers: [answer], options };
+}
+
+function decoderRuns(figure) {
+  const answer = useTrace(exampleOf(figure));
+  if (!isReady(answer)) return { answers: [answer] };
+  const steps = answer.data.target.tokens.length;
+  const counts = [1, answer.layers.decoder.length, steps - 1, steps, steps + 4];
+  const options = [...new Set(counts)].sort((a, b) => a - b).map((count) => ({
+    text: String(count), isRight: count === steps, said: "",
+  }));
+  return { answers: [answer], options };
+}
+
+function worstToken(figure) {
+  const { answer } = useReference(figure);
+  if (!isReady(answer)) return { answers: [answer] };
+  const losses = answer.data.steps.map((step) => -step.log_prob);
+  const options = answer.data.target.tokens.map((token, at) => ({
+    text: spelled(token), isRight: at === largest(losses), said: chapterWords().lossIs(losses[at]),
+  }));
+  return { answers: [answer], options };
+}
+
+function moreProbable(figure) {
+  const { greedy, beam } = useBoth(figure);
+  if (!isReady(greedy, beam)) return { answers: [greedy, beam] };
+  const found = [greedy.data, beam.data];
+  const best = Math.max(...found.map((data) => data.log_prob));
+  const options = found.map((data) => ({
+    text: data.target.text,
+    isRight: data.log_prob === best,
+    said: `${chapterWords().search.sum} ${data.log_prob.toFixed(2)}.`,
+  }));
+  return { answers: [greedy, beam], options: options.sort(byText) };
+}
+
+function reach() {
+  const options = [64, 76, 768, 4096].map((count) => ({ text: String(count), isRight: count === 12 * 64, said: "" }));
+  return { answers: [], options };
+}
+
+function sharpestIsWorth(figure) {
+  const answer = useTrace(exampleOf(figure), { headChanges: true });
+  if (!isReady(answer)) return { answers: [answer] };
+  const said = chapterWords();
+  const [sharp, most] = [sharpest(answer.data.entropy), mostWorth(answer.data.head_changes)];
+  const isSame = sharp.kind === most.kind && sharp.layer === most.layer && sharp.head === most.head;
+  const change = answer.data.head_changes[sharp.kind][sharp.layer][sharp.head];
+  const about = said.worth.change(change);
+  const options = [[true, said.yes], [false, said.no]].map(([claim, text]) => ({
+    text, isRight: claim === isSame, said: said.withoutIt(about),
+  }));
+  return { answers: [answer], about: said.place(sharp), options };
+}
+
+export const EXERCISES = {
+  nextToken, lookedAt, topScore, hidden, alikePosition, decoderRuns, worstToken, moreProbable, reach, sharpestIsWorth,
+};

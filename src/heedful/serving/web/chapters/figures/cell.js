@@ -1,0 +1,72 @@
+// One row of attention from scores to weights, with and without the division by √d.
+
+import { html, useState } from "/insight/vendor/preact.js";
+import { Choice } from "/insight/parts.js";
+import { headOf, spelled } from "/insight/drawing.js";
+import { largest, placeOf } from "../rules.js";
+import { exampleOf, useAnswer, useTrace } from "../traces.js";
+import { chapterWords } from "../words.js";
+import { headFor, sidesOf } from "./attention.js";
+import { Figure, stateFor } from "./frame.js";
+
+/** What a figure of this kind asks for once the trace is there: the row, opened at the column with most weight. */
+export function cellQuestion(figure, example, answer) {
+  if (answer.status !== "ready") return null;
+  const found = headFor(figure, answer);
+  const { rows } = sidesOf(answer.data, found.kind);
+  const row = placeOf(rows, figure.row) ?? Math.min(1, rows.length - 1);
+  const column = largest([...headOf(answer.layers[found.kind][found.layer], found.head)[row]]);
+  const { kind, layer, head } = found;
+  return { ...example, targetIds: answer.data.target.tokens.map((token) => token.id), kind, layer, head, row, column };
+}
+
+export function useCell(figure) {
+  const example = exampleOf(figure);
+  const answer = useTrace(example);
+  const question = cellQuestion(figure, example, answer);
+  const cell = useAnswer(question === null ? null : "/api/trace/cell", question);
+  return { example, answer, question, cell: question === null ? answer : cell };
+}
+
+export function softmax(scores) {
+  const peak = Math.max(...scores.filter((score) => score !== null));
+  const powers = scores.map((score) => (score === null ? 0 : Math.exp(score - peak)));
+  const sum = powers.reduce((before, power) => before + power, 0);
+  return powers.map((power) => power / sum);
+}
+
+export function CellFigure({ figure }) {
+  const said = chapterWords();
+  const { example, answer, question, cell } = useCell(figure);
+  const [isScaled, setScaled] = useState(true);
+  const isReady = answer.status === "ready" && cell.status === "ready";
+  const { rows, columns } = isReady ? sidesOf(answer.data, question.kind) : {};
+  const root = isReady ? Math.sqrt(cell.data.dim) : 1;
+  const scores = isReady ? cell.data.rowScores.map((one) => (one === null ? null : one * (isScaled ? 1 : root))) : [];
+  const weights = softmax(scores);
+  const top = largest(weights);
+  const caption = () =>
+    `${said.place(question)}. ${said.cell.dim(cell.data.dim)}. ${said.cell.top(spelled(columns[top]), weights[top])}`;
+  const open = () => {
+    const { kind, layer, head, row } = question;
+    return stateFor(example, { view: "attention", kind, layer, head, held: row });
+  };
+  return html`
+    <${Figure} name="cell" answers=${[answer, cell]} caption=${caption} open=${open}>${() => html`
+      <p class="side">${said.cell.row(spelled(rows[question.row]))}</p>
+      <table class="sums">
+        <thead><tr><th scope="col">${said.cell.key}</th><th scope="col">${isScaled ? said.cell.score : said.cell.raw}</th>
+          <th scope="col">${said.cell.weight}</th><td></td></tr></thead>
+        <tbody>${columns.map((token, at) => html`
+          <tr key=${at} class=${at === top ? "chosen" : ""}>
+            <th scope="row" class=${token.special ? "special" : ""}>${spelled(token)}</th>
+            <td>${scores[at] === null ? said.cell.masked : scores[at].toFixed(2)}</td>
+            <td>${weights[at].toFixed(3)}</td>
+            <td class="track"><i style=${{ width: `${100 * weights[at]}%` }}></i></td>
+          </tr>`)}
+        </tbody>
+      </table>
+      <div class="tools"><${Choice} label="√d" value=${isScaled} onChoose=${setScaled}
+        options=${[[true, said.cell.scaled], [false, said.cell.unscaled]]} /></div>`}
+    <//>`;
+}

@@ -1,0 +1,57 @@
+// What every figure stands in: its name, what it says, and the way into the view where one can go on by oneself.
+
+import { batch, html } from "/insight/vendor/preact.js";
+import { queryWith, state } from "../../state.js";
+import { words } from "../../words.js";
+import { chapterWords } from "../words.js";
+
+/** What a link into a view changes, beside what the figure names: nothing of an earlier visit shall show through. */
+const CLEAN = { beam: null, held: null, step: 0, prefix: null, off: "", run: null, checkpoint: null };
+
+/** The state that shows an example in a view. */
+export const stateFor = (example, changes) => ({
+  ...CLEAN, model: example.model, text: example.q, source: example.source, target: example.target, ...changes,
+});
+
+export function OpenIn({ changes }) {
+  const follow = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    batch(() => {
+      for (const [name, value] of Object.entries(changes)) state[name].value = value;
+    });
+    scrollTo({ top: 0 });
+  };
+  return html`<a class="open" href=${queryWith(changes)} onClick=${follow}>
+    ${chapterWords().openIn(words().views[changes.view])} <span aria-hidden="true">→</span></a>`;
+}
+
+/** A figure once its answers have come; `answers` are those of `useAnswer`. */
+export function Figure({ name, answers = [], caption = null, open = null, children }) {
+  const said = chapterWords();
+  const failed = answers.find((one) => one.status === "failed");
+  const isReady = answers.every((one) => one.status === "ready");
+  const isAbsent = answers.some((one) => one.status === "none");
+  return html`
+    <figure class="figure" data-figure=${name} data-ready=${isReady} aria-busy=${!isReady && !failed && !isAbsent}>
+      ${isAbsent && html`<p class="empty">${said.noTranslator}</p>`}
+      ${failed && html`<p class="refusal" role="alert">${said.failed(failed.error)}</p>`}
+      ${!isReady && !failed && !isAbsent && html`<p class="waiting">${said.loading}</p>`}
+      ${isReady && html`${children()}<figcaption>
+        ${caption && html`<p aria-live="polite">${caption()}</p>`}${open && html`<${OpenIn} changes=${open()} />`}
+      </figcaption>`}
+    </figure>`;
+}
+
+/** Bars with a name and a number each: rows of {name, part, shown, isChosen}. */
+export function Bars({ rows, label }) {
+  return html`
+    <div class="bars" role="list" aria-label=${label}>
+      ${rows.map((row, at) => html`
+        <div key=${at} role="listitem" class=${row.isChosen ? "chosen" : ""}>
+          <span class="name">${row.name}</span>
+          <span class="track" aria-hidden="true"><i style=${{ width: `${100 * Math.max(0, Math.min(1, row.part))}%` }}></i></span>
+          <span class="number">${row.shown}</span>
+        </div>`)}
+    </div>`;
+}

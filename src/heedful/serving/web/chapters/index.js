@@ -1,0 +1,37 @@
+// The chapters in their order, and the figure each kind of picture is drawn by.
+
+import { html } from "/insight/vendor/preact.js";
+import { chapter as attention } from "./attention.js";
+import { chapter as heads } from "./heads.js";
+import { chapter as masks } from "./masks.js";
+import { chapter as memory } from "./memory.js";
+import { chapter as positions } from "./positions.js";
+import { chapter as product } from "./product.js";
+import { chapter as relatives } from "./relatives.js";
+import { chapter as search } from "./search.js";
+import { chapter as seeing } from "./seeing.js";
+import { chapter as sequence } from "./sequence.js";
+import { chapter as stack } from "./stack.js";
+import { chapter as training } from "./training.js";
+import { HeatFigure, LinesFigure } from "./figures/attention.js";
+import { CellFigure } from "./figures/cell.js";
+import { HeadsFigure } from "./figures/heads.js";
+import { OrderFigure, PositionsFigure } from "./figures/positions.js";
+import { MemoryFigure, PoolingFigure } from "./figures/relatives.js";
+import { PenaltyFigure, SearchFigure } from "./figures/search.js";
+import { SequenceFigure } from "./figures/sequence.js";
+import { StackFigure } from "./figures/stack.js";
+import { LossFigure, ScheduleFigure, SmoothingFigure } from "./figures/training.js";
+import { WorthFigure } from "./figures/worth.js";
+
+export const CHAPTERS = [
+  sequence, attention, product, heads, masks, positions, stack, training, search, relatives, memory, seeing,
+];
+
+const FIGURES = {
+  cell: CellFigure, heads: HeadsFigure, heat: HeatFigure, lines: LinesFigure, loss: LossFigure, memory: MemoryFigure,
+  order: OrderFigure, penalty: PenaltyFigure, pooling: PoolingFigure, positions: PositionsFigure, schedule: ScheduleFigure,
+  search: SearchFigure, sequence: SequenceFigure, smoothing: SmoothingFigure, stack: StackFigure, worth: WorthFigure,
+};
+
+export const Shown = ({ figure }) => html`<${FIGURES[figure.kind]} key=${JSON.stringify(figure)} figure=${figure} />`;

@@ -1,0 +1,78 @@
+// Rules that find a head by what it does, computed from a trace: so the chapters stay true for every model.
+// A rule names the use of attention it looks at and gives each head a part between 0 and 1; the head with most of it
+// is the one a figure shows. `enough` is how much it takes to say that a head really does so.
+
+import { headOf } from "/insight/drawing.js";
+
+const mean = (values) => (values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : 0);
+
+/** The mean weight on the token that stands `offset` places from the one that looks. */
+const beside = (offset) => (rows) => mean(
+  rows.map((row, at) => row[at + offset]).filter((weight) => weight !== undefined),
+);
+
+/** The mean weight of written words on the source words they are aligned with. */
+function onAligned(rows, { alignment }) {
+  return mean(alignment.links.map(([written, read]) => {
+    const [from, to] = [alignment.target[written], alignment.source[read]];
+    const ofTokens = rows.slice(from.first, from.end).map(
+      (row) => row.slice(to.first, to.end).reduce((sum, weight) => sum + weight, 0),
+    );
+    return mean(ofTokens);
+  }));
+}
+
+/** How evenly a head looks: 1 is the same weight on everything it may see. */
+function evenness(rows) {
+  return mean(rows.filter((row) => row.length > 1).map((row) => {
+    const bits = row.reduce((sum, weight) => sum - (weight > 0 ? weight * Math.log2(weight) : 0), 0);
+    return bits / Math.log2(row.length);
+  }));
+}
+
+export const RULES = {
+  bestAligning: { kind: "cross", part: onAligned, enough: 0.5 },
+  mostPrevious: { kind: "encoder", part: beside(-1), enough: 0.5 },
+  mostNext: { kind: "encoder", part: beside(1), enough: 0.5 },
+  mostFirst: { kind: "encoder", part: (rows) => mean(rows.map((row) => row[0])), enough: 0.4 },
+  mostEnd: { kind: "encoder", part: (rows) => mean(rows.map((row) => row[row.length - 1])), enough: 0.35 },
+  mostSpread: { kind: "encoder", part: evenness, enough: 0.8 },
+  mostOwn: { kind: "decoder", part: beside(0), enough: 0.5 },
+};
+
+/** The head that follows a rule most: {kind, layer, head, part, isClear}. */
+export function headBy(name, { data, layers }) {
+  const { kind, part, enough } = RULES[name];
+  let best = null;
+  layers[kind].forEach((layer, number) => {
+    for (let head = 0; head < layer.shape[0]; head++) {
+      const share = part(headOf(layer, head), data);
+      if (best === null || share > best.part) best = { kind, layer: number, head, part: share };
+    }
+  });
+  return { ...best, isClear: best.part >= enough };
+}
+
+/** The head without which the translation loses most, of a trace that says what it loses: {kind, layer, head, change}. */
+export function mostWorth(changes) {
+  const all = Object.entries(changes).flatMap(([kind, layers]) =>
+    layers.flatMap((heads, layer) => heads.map((change, head) => ({ kind, layer, head, change }))),
+  );
+  return all.reduce((worst, one) => (one.change < worst.change ? one : worst));
+}
+
+/** The head that looks at the fewest tokens on average: {kind, layer, head, bits}. */
+export function sharpest(entropy) {
+  const all = Object.entries(entropy).flatMap(([kind, layers]) =>
+    layers.flatMap((heads, layer) => heads.map((bits, head) => ({ kind, layer, head, bits }))),
+  );
+  return all.reduce((least, one) => (one.bits < least.bits ? one : least));
+}
+
+/** The number of the token that is spelled so, else null: another model may cut or translate otherwise. */
+export function placeOf(tokens, text) {
+  const found = tokens.findIndex((token) => !token.special && token.text.replaceAll("▁", "") === text);
+  return found < 0 ? null : found;
+}
+
+export const largest = (values) => values.reduce((best, value, at) => (value > values[best] ? at : best), 0);

@@ -1,0 +1,201 @@
+// What the figures and the frame of the chapters say, in English and Chinese; the chapters themselves stand in their files.
+
+import { language } from "../state.js";
+
+const percent = (part) => `${Math.round(100 * part)} %`;
+
+const WORDS = {
+  en: {
+    chapters: "Chapters",
+    chapter: (number, count) => `Chapter ${number} of ${count}`,
+    next: "Next",
+    previous: "Back",
+    showStep: (number) => `Show the figure of paragraph ${number}`,
+    keys: [["n", "next chapter"], ["b", "chapter before"], ["j k", "paragraph"]],
+    loading: "Asking the model …",
+    failed: (sentence) => `This figure cannot be drawn: ${sentence}`,
+    noTranslator: "This figure looks into a translation model, and the server has none. `heedful serve` without --model brings one.",
+    otherModel: "The text speaks of an English sentence put into German. Your model does not translate that, so the figures show your own sentence.",
+    openIn: (view) => `Open in the view “${view}”`,
+    figure: "Figure",
+    place: ({ kind, layer, head }) =>
+      `${{ encoder: "Encoder", decoder: "Decoder", cross: "Cross-attention" }[kind]}, layer ${layer + 1}, ${head < 0 ? "mean of all heads" : `head ${head + 1}`}`,
+    looks: (from, to, weight) => `“${from}” looks at “${to}” with a weight of ${weight.toFixed(2)}.`,
+    hoverRow: "Point at a token on the left, or step to it with Tab, to see where it looks.",
+    rules: {
+      bestAligning: "looks at the word that is being translated",
+      mostPrevious: "looks at the token before",
+      mostNext: "looks at the token after",
+      mostFirst: "looks at the first token, the language mark",
+      mostEnd: "looks at the end symbol",
+      mostSpread: "looks at everything a little",
+      mostOwn: "looks at the token it stands on",
+    },
+    clear: (what, part) => `Of all heads this one most ${what}: ${percent(part)} of its weight.`,
+    unclear: (what, part) => `No head of this model clearly ${what}; this one does most, with ${percent(part)} of its weight.`,
+    even: (part) => `It is the most evenly spread of all: ${percent(part)} of what looking everywhere alike would be.`,
+    sides: {
+      encoder: ["source token that looks", "source token looked at"],
+      decoder: ["token being written", "written before"],
+      cross: ["token being written", "source token looked at"],
+    },
+    writing: "being written", read: "Read", written: "Written so far", likely: "Most probable next tokens", start: "start",
+    stepOf: (step, count) => `Step ${step} of ${count}`,
+    stepLabel: "step",
+    cell: {
+      row: (token) => `The row of “${token}”`, key: "source token", score: "q·k ÷ √d", raw: "q·k", weight: "weight",
+      scaled: "divided by √d", unscaled: "not divided", dim: (dim) => `d = ${dim}, √d = ${Math.sqrt(dim).toFixed(1)}`,
+      masked: "−∞", top: (token, weight) => `“${token}” gets ${percent(weight)} of the weight.`,
+    },
+    grid: (kind) => `All heads of the ${{ encoder: "encoder", decoder: "decoder", cross: "cross-attention" }[kind]}, one row for each layer`,
+    find: "Find the head that",
+    positions: {
+      table: "The table", wave: "Two dimensions as waves", similarity: "How alike two positions are",
+      position: "position", dimension: "dimension", none: "This model has no table of positions.",
+      kinds: { sinusoidal: "computed from sines and cosines", learned: "learned with everything else" },
+      alike: (first, second, value) => `Positions ${first} and ${second}: ${value.toFixed(2)}`,
+      slow: "a slow one", fast: "a fast one",
+    },
+    order: "The same words, in two orders",
+    stack: {
+      encoder: (count) => `Encoder: ${count} layers, run once`, decoder: (count) => `Decoder: ${count} layers, run for each token`,
+      self: "self-attention", masked: "masked self-attention", cross: "cross-attention", feedForward: "feed-forward",
+      embedding: "embedding + positions", output: "projection, softmax", toDecoder: "what the encoder made goes to every layer of the decoder",
+    },
+    loss: {
+      reference: "Reference", token: "reference token", loss: "loss", probability: "probability",
+      total: (mean) => `Mean loss: ${mean.toFixed(2)} per token.`, smoothing: "Label smoothing ε", smoothed: "with smoothing",
+      target: "what the loss asks for", others: (count) => `each of the other ${count.toLocaleString("en")}`,
+    },
+    schedule: {
+      warmUp: "warm-up", steps: "steps", rate: "learning rate", peak: (rate, step) => `Its peak, ${rate}, is at step ${step}.`,
+    },
+    search: {
+      greedy: "Greedy", beam: (size) => `Beam of ${size}`, sum: "log-probability", firstDifference: "They part here",
+      same: "Here both find the same translation.", better: (gap) => `The beam's is more probable by ${gap.toFixed(2)}.`,
+      tokens: "tokens", score: "score", alpha: "length penalty α", candidate: "ended candidate",
+      best: (text) => `At this α the best is “${text}”.`,
+    },
+    pooling: {
+      block: "blocks", average: "average", label: "label", words: "words",
+      served: (label, part) => `The classifier you serve says “${label}”, ${percent(part)}.`,
+      absent: "Serve a classifier of your own (heedful serve --model DIR) to see it decide here.",
+    },
+    memory: {
+      layers: "layers", segment: "symbols in a segment", now: "read now", kept: "kept from before", forgotten: "no longer there",
+      reach: (count) => `Through its layers the last symbol can hear from ${count} symbols before the segment.`,
+    },
+    worth: {
+      title: "What the translation loses without each head", change: (value) => `log-probability ${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(2)}`,
+      most: ({ place, change }) => `It loses most without this one: ${place}, ${change}.`,
+    },
+    exercise: "Before you go on",
+    right: (said) => `That is right. ${said}`,
+    wrong: (said) => `No. ${said} Try again.`,
+    covered: "The figure shows itself when you have answered.",
+    weightIs: (weight) => `It gets ${percent(weight)} of the weight.`,
+    probabilityIs: (part) => `The model gave it ${percent(part)}.`,
+    lossIs: (loss) => `Its loss is ${loss.toFixed(2)}.`,
+    withoutIt: (change) => `Without it: ${change}.`,
+    yes: "yes", no: "no",
+  },
+  zh: {
+    chapters: "章节",
+    chapter: (number, count) => `第 ${number} 章，共 ${count} 章`,
+    next: "下一章",
+    previous: "上一章",
+    showStep: (number) => `显示第 ${number} 段的图`,
+    keys: [["n", "下一章"], ["b", "上一章"], ["j k", "段落"]],
+    loading: "正在询问模型……",
+    failed: (sentence) => `无法画出这幅图：${sentence}`,
+    noTranslator: "这幅图要查看翻译模型的内部，但服务器上没有翻译模型。不带 --model 运行 heedful serve，就有一个自带的。",
+    otherModel: "正文讲的是一句英语译成德语。您的模型不做这个方向的翻译，所以图里用的是您自己的句子。",
+    openIn: (view) => `在“${view}”视图中打开`,
+    figure: "图",
+    place: ({ kind, layer, head }) =>
+      `${{ encoder: "编码器", decoder: "解码器", cross: "交叉注意力" }[kind]}第 ${layer + 1} 层，${head < 0 ? "所有头的平均" : `第 ${head + 1} 个头`}`,
+    looks: (from, to, weight) => `“${from}”看着“${to}”，权重 ${weight.toFixed(2)}。`,
+    hoverRow: "把指针移到左边的词元上，或用 Tab 键走到它，就能看到它在看哪里。",
+    rules: {
+      bestAligning: "看着正在翻译的那个词",
+      mostPrevious: "看着前一个词元",
+      mostNext: "看着后一个词元",
+      mostFirst: "看着第一个词元，也就是语言标记",
+      mostEnd: "看着结束符",
+      mostSpread: "什么都看一点",
+      mostOwn: "看着自己所在的词元",
+    },
+    clear: (what, part) => `所有头里，这一个最常${what}：占它权重的 ${percent(part)}。`,
+    unclear: (what, part) => `这个模型里没有哪个头明显地${what}；最接近的是这一个，占它权重的 ${percent(part)}。`,
+    even: (part) => `它是看得最分散的一个：达到完全平均时的 ${percent(part)}。`,
+    sides: {
+      encoder: ["在看的源词元", "被看的源词元"],
+      decoder: ["正在写的词元", "此前已写出的"],
+      cross: ["正在写的词元", "被看的源词元"],
+    },
+    writing: "正在写", read: "读到的", written: "已经写出的", likely: "最可能的下一个词元", start: "开始",
+    stepOf: (step, count) => `第 ${step} 步，共 ${count} 步`,
+    stepLabel: "步",
+    cell: {
+      row: (token) => `“${token}”这一行`, key: "源词元", score: "q·k ÷ √d", raw: "q·k", weight: "权重",
+      scaled: "除以 √d", unscaled: "不除", dim: (dim) => `d = ${dim}，√d = ${Math.sqrt(dim).toFixed(1)}`,
+      masked: "−∞", top: (token, weight) => `“${token}”得到 ${percent(weight)} 的权重。`,
+    },
+    grid: (kind) => `${{ encoder: "编码器", decoder: "解码器", cross: "交叉注意力" }[kind]}的所有头，每层一行`,
+    find: "找出这样的头：",
+    positions: {
+      table: "位置表", wave: "其中两维画成波形", similarity: "两个位置有多相像",
+      position: "位置", dimension: "维", none: "这个模型没有位置表。",
+      kinds: { sinusoidal: "由正弦和余弦算出", learned: "和其他参数一起学出来" },
+      alike: (first, second, value) => `位置 ${first} 与 ${second}：${value.toFixed(2)}`,
+      slow: "慢的一维", fast: "快的一维",
+    },
+    order: "同样的词，两种顺序",
+    stack: {
+      encoder: (count) => `编码器：${count} 层，只运行一次`, decoder: (count) => `解码器：${count} 层，每写一个词元运行一次`,
+      self: "自注意力", masked: "带掩码的自注意力", cross: "交叉注意力", feedForward: "前馈网络",
+      embedding: "词嵌入 + 位置", output: "线性投影，softmax", toDecoder: "编码器的结果送到解码器的每一层",
+    },
+    loss: {
+      reference: "参考译文", token: "参考译文的词元", loss: "损失", probability: "概率",
+      total: (mean) => `平均损失：每个词元 ${mean.toFixed(2)}。`, smoothing: "标签平滑 ε", smoothed: "平滑后",
+      target: "损失所要求的", others: (count) => `其余 ${count.toLocaleString("zh")} 个，每个`,
+    },
+    schedule: {
+      warmUp: "预热", steps: "步", rate: "学习率", peak: (rate, step) => `最高点在第 ${step} 步，为 ${rate}。`,
+    },
+    search: {
+      greedy: "贪心", beam: (size) => `束宽 ${size}`, sum: "对数概率", firstDifference: "从这里分开",
+      same: "这一句两种方法找到的译文相同。", better: (gap) => `束搜索的译文对数概率高出 ${gap.toFixed(2)}。`,
+      tokens: "词元数", score: "得分", alpha: "长度惩罚 α", candidate: "已结束的候选",
+      best: (text) => `在这个 α 下，最好的是“${text}”。`,
+    },
+    pooling: {
+      block: "若干块", average: "平均", label: "标签", words: "词",
+      served: (label, part) => `您部署的分类器判断为“${label}”，${percent(part)}。`,
+      absent: "部署一个您自己的分类器（heedful serve --model 目录），就能在这里看它怎样判断。",
+    },
+    memory: {
+      layers: "层数", segment: "每段的符号数", now: "正在读", kept: "留下的记忆", forgotten: "已经不在了",
+      reach: (count) => `经过各层的传递，最后一个符号能听到本段之前 ${count} 个符号的消息。`,
+    },
+    worth: {
+      title: "去掉每个头，译文各损失多少", change: (value) => `对数概率 ${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(2)}`,
+      most: ({ place, change }) => `去掉这一个损失最大：${place}，${change}。`,
+    },
+    exercise: "往下读之前，先想一想",
+    right: (said) => `答对了。${said}`,
+    wrong: (said) => `不对。${said}再试一次。`,
+    covered: "回答之后，图才会出现。",
+    weightIs: (weight) => `它得到 ${percent(weight)} 的权重。`,
+    probabilityIs: (part) => `模型给它的概率是 ${percent(part)}。`,
+    lossIs: (loss) => `它的损失是 ${loss.toFixed(2)}。`,
+    withoutIt: (change) => `去掉它：${change}。`,
+    yes: "是", no: "不是",
+  },
+};
+
+export const chapterWords = () => WORDS[language()];
+
+/** One of the two sides of a text that stands in a chapter. */
+export const inLanguage = (text) => text[language()];
