@@ -150,7 +150,8 @@ def test_a_trace_is_what_python_shows(server: ServerProcess, translator: Transla
     status, answer = post(server, "/api/trace", {"q": SENTENCES[0], "source": "en", "target": "de"})
     assert status == 200
     trace = trace_translation(translator, SENTENCES[0], from_="en", to="de")
-    assert answer == json.loads(json.dumps(to_payload(trace)))
+    asked_of = {"model": "many-languages", "run": None, "checkpoint": None}
+    assert answer == json.loads(json.dumps({**to_payload(trace), **asked_of}))
     status, answer = post(server, "/api/trace", {"q": "x" * 1001, "target": "de"})
     assert (status, answer) == (413, {"error": "A trace must have at most 1,000 characters."})
 

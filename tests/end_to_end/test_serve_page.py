@@ -3,14 +3,27 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from benchmarks.load import ServerProcess
 
+from heedful.insight.ablation import Head, ablate, head_changes
+from heedful.insight.attention_weights import Kind
+from heedful.insight.attribution import attribute
+from heedful.insight.payload import from_array, to_payload
+from heedful.insight.position_table import position_table, similarity
+from heedful.insight.trace import trace_translation
+from heedful.models.folder import load_model_folder
+from heedful.tasks.loading import load_translator
+from heedful.tasks.translation import Translator
+
 from ..unit.tasks.tiny_models import save_model
-from .test_serve import get
+from .test_serve import get, post
 
 LANGUAGES = ("de", "en", "fr")
+SENTENCE = {"q": "where is the station", "source": "en", "target": "de"}
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +35,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(folder: Path) -> Iterator[ServerProcess]:
     with ServerProcess("--model", folder) as process:
         yield process
+
+
+@pytest.fixture(scope="module")
+def translator(folder: Path) -> Translator:
+    return load_translator(folder, device="cpu")
 
 
 def test_files_of_the_page_come_from_memory_and_are_kept_until_they_change(server: ServerProcess) -> None:
@@ -52,3 +70,88 @@ def test_files_of_the_page_come_from_memory_and_are_kept_until_they_change(serve
 def test_no_path_leads_out_of_the_page(server: ServerProcess, path: str) -> None:
     status, body, _ = get(server, path)
     assert (status, json.loads(body)) == (404, {"error": "There is nothing at this address."})
+
+
+def test_a_trace_has_what_is_asked_for_and_goes_on_from_a_prefix(server: ServerProcess, translator: Translator) -> None:
+    whole = post(server, "/api/trace", SENTENCE)[1]
+    assert (whole["model"], whole["run"], whole["checkpoint"], whole["prefix"]) == ("tiny", None, None, 0)
+    assert not {"attribution", "head_changes", "ablation"} & set(whole)
+    other = next(choice["id"] for choice in whole["steps"][0]["top"] if not_special(translator, choice["id"]))
+    asked = {**SENTENCE, "prefixIds": [other], "attribution": True, "headChanges": True, "headsOff": [["cross", 0, 1]]}
+    status, answer = post(server, "/api/trace", asked)
+    assert status == 200
+    trace = trace_translation(translator, SENTENCE["q"], from_="en", to="de", prefix_ids=[other])
+    attribution, changes = attribute(translator.readable_model, trace), head_changes(translator, trace)
+    expected = to_payload(trace, attribution=attribution, changes=changes)
+    assert {name: answer[name] for name in expected} == json.loads(json.dumps(expected))
+    assert answer["prefix"] == 1
+    ablation = ablate(translator, trace, [Head("cross", 0, 1)])
+    assert answer["ablation"]["text"] == ablation.text
+    assert answer["ablation"]["change"] == pytest.approx(ablation.change, abs=1e-5)
+
+
+def not_special(translator: Translator, token_id: int) -> bool:
+    tokenizer = translator.tokenizer
+    return token_id not in (tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id, tokenizer.unk_id)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_a_cell_opens_to_the_weight_of_the_map(server: ServerProcess, translator: Translator, kind: Kind) -> None:
+    trace = trace_translation(translator, SENTENCE["q"], from_="en", to="de")
+    place = {"kind": kind, "layer": 0, "head": 1, "row": 1, "column": 0}
+    asked = {**SENTENCE, "targetIds": [token.id for token in trace.target_tokens], **place}
+    status, cell = post(server, "/api/trace/cell", asked)
+    assert status == 200
+    assert cell["weight"] == pytest.approx(float(trace.attention(kind, 0, 1)[1, 0]), abs=1e-5)
+    assert sum(cell["rowWeights"]) == pytest.approx(1, abs=1e-4)
+    assert cell["product"] == pytest.approx(float(np.dot(cell["query"], cell["key"])), abs=2e-3)
+    assert (cell["dim"], len(cell["query"]), len(cell["key"])) == (16, 16, 16)
+    hidden = [score is None for score in cell["rowScores"]]
+    assert hidden == [kind == "decoder" and column > 1 for column in range(len(hidden))]
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong", "sentence"),
+    [
+        ("/api/trace", {"prefixIds": [2**30]}, "`prefix_ids` must have ids between 0 and"),
+        ("/api/trace", {"prefixIds": [2]}, "must not contain the end symbol"),
+        ("/api/trace", {"prefixIds": [9], "hypothesis": "x"}, "Either `hypothesis` or `prefix_ids` may be given"),
+        ("/api/trace", {"prefixIds": [9] * 200}, "`prefix_ids` must fit"),
+        ("/api/trace", {"headsOff": [["cross", 0, 9]]}, "`head` must be between 0 and 1, but is 9."),
+        ("/api/trace", {"headsOff": [["cross", 9, 0]]}, "`layer` must be between 0 and 0, but is 9."),
+        ("/api/trace", {"run": "example"}, "`run` and `checkpoint` must be given together"),
+        ("/api/trace/cell", {"targetIds": [5], "kind": "cross", "layer": 0, "head": 0, "row": 1, "column": 0}, "`row`"),
+        (
+            "/api/trace/cell",
+            {"targetIds": [2**30], "kind": "cross", "layer": 0, "head": 0, "row": 0, "column": 0},
+            "ids",
+        ),
+    ],
+)
+def test_what_a_model_has_not_is_said_in_a_sentence(
+    server: ServerProcess, path: str, wrong: dict[str, Any], sentence: str
+) -> None:
+    status, answer = post(server, path, {**SENTENCE, **wrong})
+    assert status == 400
+    assert sentence in answer["error"]
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_positions_are_those_of_the_model(server: ServerProcess, translator: Translator, side: str) -> None:
+    status, body, _ = get(server, f"/api/positions?model=tiny&length=20&side={side}")
+    answer = json.loads(body)
+    assert status == 200
+    assert (answer["kind"], answer["length"], answer["dim"]) == ("sinusoidal", 20, 32)
+    table = position_table(translator.readable_model, 20, "source")
+    np.testing.assert_allclose(from_array(answer["table"]), table, atol=1e-3)
+    np.testing.assert_allclose(from_array(answer["similarity"]), similarity(table), atol=1e-3)
+    for wrong in ("length=0", "length=257", "length=x", "side=middle", "model=nobody", "length=" + "9" * 5000):
+        assert get(server, f"/api/positions?{wrong}")[0] == 400
+
+
+def test_models_say_what_they_are_made_of(server: ServerProcess, folder: Path) -> None:
+    (model,) = json.loads(get(server, "/api/models")[1])
+    expected = sum(tensor.numel() for tensor in load_model_folder(folder).weights.values())
+    assert model["parameters"] == expected
+    assert model["layers"] == {"encoder": 1, "decoder": 1}
+    assert (model["heads"], model["dim"], model["positions"], model["run"]) == (2, 32, "sinusoidal", None)

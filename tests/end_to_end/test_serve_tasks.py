@@ -8,11 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from benchmarks.load import ServerProcess
 
 from heedful.config.language_modeling import LanguageModelConfig
+from heedful.insight.attention_weights import reach
+from heedful.insight.classification_trace import trace_classification
+from heedful.insight.payload import from_array
+from heedful.insight.text_trace import trace_text
 from heedful.models.build import build_language_model
 from heedful.models.classifier_folder import save_classifier
 from heedful.models.folder import weights_of
@@ -107,10 +112,63 @@ def test_what_no_model_can_do_is_said_in_a_sentence(server: ServerProcess) -> No
         assert json.loads(answer.read()) == []
     with urllib.request.urlopen(f"{server.url}/api/models") as answer:
         served = {model["id"]: model for model in json.loads(answer.read())}
-    assert served["labels"] == {
+    shape = {"layers": {"encoder": 1, "decoder": 0}, "heads": 2, "dim": 16, "positions": "sinusoidal"}
+    described = {
         "id": "labels",
         "task": "classification",
         "directions": [],
         "labels": ["neg", "pos", "unsure"],
+        **shape,
+        "engine": "float",
+        "run": None,
     }
+    assert {name: served["labels"][name] for name in described} == described
     assert served["bytes"]["task"] == "language_modeling"
+    assert served["bytes"]["layers"] == {"encoder": 0, "decoder": 1}
+    assert served["bytes"]["vocabulary"] == ByteSymbols().vocab_size
+
+
+def test_a_decision_is_looked_into_as_in_python(server: ServerProcess, folders: dict[str, Path]) -> None:
+    status, body = post(server, "/api/classify/trace", {"q": REVIEWS[0]})
+    answer = json.loads(body)
+    assert status == 200
+    expected = trace_classification(load_classifier(folders["labels"], device="cpu"), REVIEWS[0])
+    assert answer["label"] == expected.decision.label
+    assert [token["text"] for token in answer["tokens"]] == [token.text for token in expected.tokens]
+    assert [word["word"] for word in answer["words"]] == ["a", "truly", "good", "film"]
+    weights = np.stack([from_array(layer) for layer in answer["attention"]])
+    np.testing.assert_allclose(weights, expected.weights, atol=1 / 255)
+    status, body = post(server, "/api/classify/trace", {"q": " "})
+    assert (status, json.loads(body)["error"]) == (400, "The text to look into must not be empty, but is.")
+
+
+def test_reading_is_looked_into_as_in_python(server: ServerProcess, folders: dict[str, Path]) -> None:
+    text = "the old whale and the sea, the sea"
+    status, body = post(server, "/api/text/trace", {"q": text, "numRead": 8})
+    answer = json.loads(body)
+    assert status == 200
+    expected = trace_text(load_text_model(folders["bytes"], device="cpu"), text, num_read=8)
+    assert (answer["remembered"], answer["read"]) == (list(expected.remembered), list(expected.read))
+    assert answer["logProbs"] == pytest.approx(list(expected.log_probs), abs=1e-5)
+    assert [row[0]["id"] for row in answer["expected"]] == [row[0].id for row in expected.expected]
+    assert [len(layer) for layer in answer["reach"]] == [2]
+    assert answer["reach"][0][1]["distance"] == pytest.approx(float(reach(expected.weights)[0, 1]), abs=1e-5)
+    assert post(server, "/api/text/trace", {"q": "x" * 8001})[0] == 413
+
+
+def test_what_else_could_have_been_written_is_told_on_request(server: ServerProcess, folders: dict[str, Path]) -> None:
+    wish = {"prompt": "the old", "maxTokens": 12, "temperature": 0, "top": 3}
+    _, body = post(server, "/api/generate", wish)
+    events = [json.loads(data) for name, data in re.findall(r"event: (\w+)\ndata: (.*)\n\n", body) if name == "text"]
+    told = [event for event in events if "choices" in event]
+    assert len(told) == 12
+    for event in told:
+        assert [choice["probability"] for choice in event["choices"]] == sorted(
+            (choice["probability"] for choice in event["choices"]), reverse=True
+        )
+        assert event["probability"] == event["choices"][0]["probability"]  # temperature 0 takes the likeliest
+        assert len(event["choices"]) == 3
+    writer = load_text_model(folders["bytes"], device="cpu")
+    expected = b"".join(writer.generate("the old", max_tokens=12, temperature=0))
+    assert "".join(event["text"] for event in events) == expected.decode(errors="replace")
+    assert post(server, "/api/generate", {**wish, "top": 21})[0] == 400

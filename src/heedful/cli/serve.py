@@ -30,10 +30,11 @@ def serve(
     deadline: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, help="What cannot be answered by then is refused.")
     ] = 30.0,
+    runs: Annotated[Path, typer.Option(metavar="DIR", help="Where runs are; the page shows them.")] = Path("runs"),
     device: options.Device = None,
     quantize: options.Quantize = "auto",
 ) -> None:
-    """Serve models over HTTP.
+    """Serve models over HTTP, with a page to use them and to look into them.
 
     The API is LibreTranslate's, so that its clients work, and more: /docs
     describes it. Requests that come together are translated together. SIGTERM
@@ -51,5 +52,5 @@ def serve(
             f"The server needs the package {missing.name}. Install it: pip install 'heedful[serve]'."
         ) from None
     access = Access(hosts=frozenset(name.lower() for name in allow_host or ()), api_key=api_key or None)
-    settings = Settings(model or (), host, port, access, device, quantize, Limits(deadline_seconds=deadline))
+    settings = Settings(model or (), host, port, access, device, quantize, Limits(deadline_seconds=deadline), runs)
     run(settings, say=note)

@@ -77,14 +77,19 @@ def switched_off(model: Transformer, parts: Collection[Part]) -> Iterator[None]:
 
 
 def ablate(translator: Translator, trace: Trace, parts: Collection[Part], *, beam_size: int | None = None) -> Ablation:
-    """Translate a traced text once more without `parts`, and ask what they did for the old translation."""
+    """Translate a traced text once more without `parts`, and ask what they did for the old translation.
+
+    What the traced translation was made to begin with, the new one begins with, too.
+    """
     model, tokenizer = translator.readable_model, translator.tokenizer
     for part in parts:
         _check(model, part)
     source_ids = [token.id for token in trace.source_tokens]
     output_ids = [token.id for token in trace.target_tokens]
     with switched_off(model, parts):
-        found = translator.with_model(model).hypotheses(source_ids, beam_size=beam_size)[0]
+        found = translator.with_model(model).hypotheses(
+            source_ids, beam_size=beam_size, prefix_ids=output_ids[: trace.num_forced]
+        )[0]
         log_probs, _ = forced_log_probs(translator, model, source_ids, output_ids)
     old = float(log_probs[range(len(output_ids)), output_ids].sum())
     text = one_line(tokenizer.decode_target(found.token_ids))

@@ -6,6 +6,7 @@ pass is made again, and the numbers are those of the readable form of attention.
 
 import math
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -46,16 +47,38 @@ class AttentionCell:
     """The cell itself."""
 
 
-@torch.no_grad()
 def open_cell(
     model: Transformer, trace: Trace, kind: Kind, *, layer: int, head: int, row: int, column: int
 ) -> AttentionCell:
     """Compute one cell of `trace.attention(kind, layer, head)` step by step; `model` is the `readable_model`."""
-    shape = trace.attention(kind, layer, head).shape
-    for name, value, count in (("row", row, shape[0]), ("column", column, shape[1])):
+    source_ids, input_ids = ([token.id for token in tokens] for tokens in (trace.source_tokens, trace.input_tokens))
+    return open_cell_of(model, source_ids, input_ids, kind, layer=layer, head=head, row=row, column=column)
+
+
+@torch.no_grad()
+def open_cell_of(
+    model: Transformer,
+    source_ids: Sequence[int],
+    input_ids: Sequence[int],
+    kind: Kind,
+    *,
+    layer: int,
+    head: int,
+    row: int,
+    column: int,
+) -> AttentionCell:
+    """Compute one cell of the pass over what the encoder reads and what the decoder reads, without a trace of it."""
+    num_rows = len(source_ids if kind == "encoder" else input_ids)
+    num_columns = len(input_ids if kind == "decoder" else source_ids)
+    for name, value, count in (
+        ("layer", layer, len(attention_modules(model)[kind])),
+        ("head", head, model.num_heads),
+        ("row", row, num_rows),
+        ("column", column, num_columns),
+    ):
         if not 0 <= value < count:
             raise UserError(f"`{name}` must be between 0 and {count - 1}, but is {value}.")
-    query, key = _queries_and_keys(model, trace, kind, layer)
+    query, key = _queries_and_keys(model, source_ids, input_ids, kind, layer)
     asks, answers = query[head, row], key[head]
     scores = answers @ asks / math.sqrt(len(asks))
     if kind == "decoder":
@@ -74,8 +97,10 @@ def open_cell(
     )
 
 
-def _queries_and_keys(model: Transformer, trace: Trace, kind: Kind, layer: int) -> tuple[Floats, Floats]:
-    """Run the pass of a trace and return the queries and keys of one module, [heads, length, head_dim] each."""
+def _queries_and_keys(
+    model: Transformer, source_ids: Sequence[int], input_ids: Sequence[int], kind: Kind, layer: int
+) -> tuple[Floats, Floats]:
+    """Run the pass and return the queries and keys of one module, [heads, length, head_dim] each."""
     device = next(model.parameters()).device
     module = attention_modules(model)[kind][layer]
     reader, given = threading.get_ident(), list[Any]()
@@ -87,9 +112,9 @@ def _queries_and_keys(model: Transformer, trace: Trace, kind: Kind, layer: int) 
     handle = module.register_forward_pre_hook(note)
     try:
         model(
-            torch.tensor([[token.id for token in trace.source_tokens]], device=device),
+            torch.tensor([list(source_ids)], device=device),
             None,
-            torch.tensor([[token.id for token in trace.input_tokens]], device=device),
+            torch.tensor([list(input_ids)], device=device),
         )
     finally:
         handle.remove()

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 
 from heedful.config.load import load_config
-from heedful.errors import UserError
+from heedful.errors import ModelFolderError, UserError
 from heedful.insight.trace import Trace, trace_translation
 from heedful.models.build import construct_model
 from heedful.tasks.device import choose_device
@@ -58,10 +59,30 @@ def trace_checkpoints(
         raise UserError(f"The run {folder} has no checkpoints yet. Wait for its first.")
     translator = _untrained(folder, choose_device(device))
     for step in sorted(checkpoints if steps is None else set(steps)):
-        model = translator.readable_model
-        model.load_state_dict(average_checkpoints([checkpoints[step]]), strict=False)
+        _fill(translator, checkpoints[step])
         trace = trace_translation(translator, text, to=to, from_=from_, beam_size=beam_size, hypothesis=hypothesis)
         yield CheckpointTrace(step, trace)
+
+
+def load_checkpoint_translator(run_folder: Path, step: int, *, device: torch.device) -> Translator:
+    """Make the translator a run had become at one step; `ModelFolderError` says what is wrong with a checkpoint.
+
+    Of a checkpoint only the weights are read, in any precision, so that one which was slimmed to them will do.
+    """
+    checkpoints = list_checkpoints(run_folder / "checkpoints")
+    if step not in checkpoints:
+        raise UserError(f"The run {run_folder.name} has no checkpoint of step {step}.")
+    translator = _untrained(run_folder, device)
+    _fill(translator, checkpoints[step])
+    return translator
+
+
+def _fill(translator: Translator, checkpoint: Path) -> None:
+    """Put the weights of a checkpoint into a translator; tied matrices are stored once, so some names are not there."""
+    try:
+        translator.readable_model.load_state_dict(average_checkpoints([checkpoint]), strict=False)
+    except (OSError, RuntimeError, SafetensorError) as error:  # removed meanwhile; of another shape; no safetensors
+        raise ModelFolderError(f"{checkpoint} cannot be read as a checkpoint of this run: {error}") from error
 
 
 def _untrained(folder: Path, device: torch.device) -> Translator:

@@ -39,6 +39,7 @@ def trace_classification(classifier: Classifier, text: str) -> ClassificationTra
         raise UserError(f"The text must have at most {limit} tokens to be looked into, but has {len(tokens)}.")
     with watch_attention(model) as found:
         model(torch.tensor([[token.id for token in tokens]], device=classifier.device))
-    weights: Floats = torch.stack([layer[0] for layer in found.values()]).float().cpu().numpy()
+    nothing = torch.zeros(0, 1, len(tokens), len(tokens))  # of a classifier without layers
+    weights: Floats = (torch.stack([layer[0] for layer in found.values()]) if found else nothing).float().cpu().numpy()
     (decision,) = classifier.classify_detailed([text], explain=True)
     return ClassificationTrace(decision, tokens, weights)

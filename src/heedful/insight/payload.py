@@ -34,33 +34,46 @@ def to_payload(
     payload: dict[str, Any] = {
         "format": "heedful-trace",
         "version": VERSION,
-        "source": {"text": trace.source, "language": trace.source_language, "tokens": _tokens(trace.source_tokens)},
-        "target": {"text": trace.text, "language": trace.target_language, "tokens": _tokens(trace.target_tokens)},
-        "inputs": _tokens(trace.input_tokens),
+        "source": {
+            "text": trace.source,
+            "language": trace.source_language,
+            "tokens": tokens_payload(trace.source_tokens),
+        },
+        "target": {
+            "text": trace.text,
+            "language": trace.target_language,
+            "tokens": tokens_payload(trace.target_tokens),
+        },
+        "inputs": tokens_payload(trace.input_tokens),
         "log_prob": _round(trace.log_prob),
         "forced_log_prob": _round(trace.forced_log_prob),
         "score": _round(trace.score),
         "finish_reason": trace.finish_reason,
+        "prefix": trace.num_forced,
         "engine": trace.engine,
         "warnings": [{"code": warning.code, "message": warning.message} for warning in trace.warnings],
         "steps": [
-            {"log_prob": _round(step.log_prob), "rank": step.rank, "top": [_choice(choice) for choice in step.top]}
+            {
+                "log_prob": _round(step.log_prob),
+                "rank": step.rank,
+                "top": [choice_payload(choice) for choice in step.top],
+            }
             for step in trace.steps
         ],
         "beam": None if trace.beam is None else _beam(trace.beam),
         "attention": {kind: [to_array(layer, precision) for layer in trace.weights[kind]] for kind in KINDS},
-        "entropy": {kind: _rounded(entropy(trace.weights[kind])) for kind in KINDS},
+        "entropy": {kind: rounded(entropy(trace.weights[kind])) for kind in KINDS},
         "alignment": _alignment(align(trace)),
     }
     if attribution is not None:
-        payload["attribution"] = _rounded(attribution.by_token)
+        payload["attribution"] = rounded(attribution.by_token)
     if changes is not None:
-        payload["head_changes"] = {kind: _rounded(changes[kind]) for kind in KINDS}
+        payload["head_changes"] = {kind: rounded(changes[kind]) for kind in KINDS}
     return payload
 
 
 def to_array(values: Floats, precision: Literal["u1", "f2"] = "u1") -> dict[str, Any]:
-    """Pack an array of values from 0 up; "u1" keeps the largest exactly and errs by at most half a step of it."""
+    """Pack an array; "u1" is for values from 0 up, keeps the largest exactly and errs by at most half a step of it."""
     if precision == "f2":
         packed, scale = values.astype("<f2").tobytes(), 1.0
     else:
@@ -81,14 +94,16 @@ def from_array(packed: Mapping[str, Any]) -> Floats:
     return values
 
 
-def _tokens(tokens: Sequence[Token]) -> list[dict[str, Any]]:
+def tokens_payload(tokens: Sequence[Token]) -> list[dict[str, Any]]:
+    """Describe tokens with the characters they stand for."""
     return [
         {"text": token.text, "id": token.id, "start": token.start, "end": token.end, "special": token.is_special}
         for token in tokens
     ]
 
 
-def _choice(choice: Choice) -> dict[str, Any]:
+def choice_payload(choice: Choice) -> dict[str, Any]:
+    """Describe a token that could have been written."""
     return {"text": choice.text, "id": choice.id, "log_prob": _round(choice.log_prob)}
 
 
@@ -120,7 +135,7 @@ def _alignment(alignment: Alignment) -> dict[str, Any]:
     return {
         "source": [_word(word) for word in alignment.source_words],
         "target": [_word(word) for word in alignment.target_words],
-        "weights": _rounded(alignment.weights),
+        "weights": rounded(alignment.weights),
         "links": [list(link) for link in alignment.links],
     }
 
@@ -129,7 +144,8 @@ def _word(word: Word) -> dict[str, Any]:
     return {"text": word.text, "first": word.first, "end": word.end}
 
 
-def _rounded(values: Floats) -> Any:
+def rounded(values: Floats) -> Any:
+    """Write an array as lists, in as many digits as an eye can use."""
     return np.round(values.astype(np.float64), _DIGITS).tolist()
 
 

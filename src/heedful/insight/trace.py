@@ -7,7 +7,7 @@ the same rounded weights: it differs from the engine only in that activations ar
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -96,6 +96,8 @@ class Trace:
     """What searched; see the head of this file for how the weights of an int8 engine are read."""
 
     warnings: tuple[OutputWarning, ...] = ()
+    num_forced: int = 0
+    """How many of the first tokens were given and not searched for; the tree has one node for each of them."""
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -167,6 +169,7 @@ def trace_translation(
         if prefix_ids:
             raise UserError("Either `hypothesis` or `prefix_ids` may be given, but both are.")
         return _trace(translator, model, reading, _force(translator, model, reading, hypothesis), None, ())
+    check_ids("prefix_ids", prefix_ids, translator)
     recorder = StepList()
     beam = translator.decoding.beam_size if beam_size is None else beam_size
     found = translator.hypotheses(reading.source_ids, beam_size=beam, prefix_ids=prefix_ids, recorder=recorder)[0]
@@ -180,7 +183,8 @@ def trace_translation(
         eos_id=translator.tokenizer.eos_id,
         spell=translator.tokenizer.target_piece,
     )
-    return _trace(translator, model, reading, found, tree, () if prefix_ids else _doubts(translator, reading, beam))
+    doubts = () if prefix_ids else _doubts(translator, reading, beam)
+    return replace(_trace(translator, model, reading, found, tree, doubts), num_forced=len(prefix_ids))
 
 
 def read_text(translator: Translator, text: str, *, to: str | None, from_: str | None) -> Reading:
@@ -201,6 +205,13 @@ def read_text(translator: Translator, text: str, *, to: str | None, from_: str |
     tokens = source_tokens(translator.tokenizer, text, route.target if translator.tokenizer.languages else None)
     _check_length("The text", len(tokens), min(MAX_TOKENS, translator.max_source_tokens()))
     return Reading(text, source_language, route.target, tokens, warnings)
+
+
+def check_ids(name: str, token_ids: Sequence[int], translator: Translator) -> None:
+    """Refuse ids that no token of the target has."""
+    size = translator.tokenizer.target_vocab_size
+    if odd := [id_ for id_ in token_ids if not 0 <= id_ < size]:
+        raise UserError(f"`{name}` must have ids between 0 and {size - 1}, but has {odd[0]}.")
 
 
 def forced_log_probs(

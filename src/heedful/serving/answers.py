@@ -70,17 +70,6 @@ class DetectRequest(WithKey):
     q: Text | Annotated[list[Text], Field(max_length=Limits.max_texts)] = Field(description="A text, or a list.")
 
 
-class TraceRequest(WithKey):
-    """What `POST /api/trace` takes."""
-
-    q: Text = Field(description="One sentence.")
-    source: Code = "auto"
-    target: Code | None = None
-    model: ModelId | None = None
-    beam: int | None = Field(None, ge=1, le=Limits.max_beam)
-    hypothesis: Text | None = Field(None, description="Trace this translation, instead of the one the search finds.")
-
-
 class ClassifyRequest(WithKey):
     """What `POST /api/classify` takes."""
 
@@ -101,6 +90,7 @@ class GenerateRequest(WithKey):
     topK: int | None = Field(None, ge=1, le=1_000, description="Draw from the likeliest only.")  # noqa: N815
     topP: float | None = Field(None, gt=0, le=1, description="Draw from the fewest that have this probability.")  # noqa: N815
     seed: int = Field(0, ge=0, lt=2**32, description="The same seed gives the same text.")
+    top: int = Field(0, ge=0, le=Limits.max_choices, description="Also so many of the likeliest at every symbol.")
 
 
 class Failure(BaseModel):
@@ -164,6 +154,20 @@ class ServedModel(BaseModel):
 
     labels: list[str]
     """Of a classifier."""
+
+    layers: dict[str, int]
+    """How many the encoder and the decoder have."""
+
+    heads: int | None
+    dim: int
+    vocabulary: int
+    parameters: int
+    positions: str
+    engine: str
+    """"float" or "int8"."""
+
+    run: str | None
+    """Id of the run it came from, where its folder is known to be in one."""
 
 
 class State(BaseModel):

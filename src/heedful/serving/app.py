@@ -1,24 +1,21 @@
 """The routes: what each takes, which model does it, and what it answers.
 
 LibreTranslate's `/translate`, `/languages` and `/detect`, so that its clients work; ours under `/api/`; and what
-operators ask for. Checks that hold for every request are in guard.py, the work is in engine.py.
+operators ask for. Routes that look into models are in tracing.py, those of runs in following.py, the page's files in
+pages.py. Checks that hold for every request are in guard.py.
 """
 
-import json
+import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel
+from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from heedful import __version__
 from heedful.errors import HeedfulError
-from heedful.insight.payload import to_payload
-from heedful.insight.trace import trace_translation
 from heedful.serving.answers import (
     ClassifyRequest,
     DetectedLanguage,
@@ -30,23 +27,23 @@ from heedful.serving.answers import (
     ServedModel,
     State,
     StreamRequest,
-    TraceRequest,
     TranslateAnswer,
     TranslateRequest,
 )
-from heedful.serving.bodies import FORM, JSON, BadRequestError, check_characters, parse_body
-from heedful.serving.engines import Engines
+from heedful.serving.bodies import JSON, check_characters
+from heedful.serving.following import add_runs
 from heedful.serving.guard import Access, App, Guard
 from heedful.serving.labelling import LabellingEngine
-from heedful.serving.limits import Limits
-from heedful.serving.measures import CONTENT_TYPE, Measures
+from heedful.serving.measures import CONTENT_TYPE
 from heedful.serving.pages import add_pages
 from heedful.serving.refusals import describe, refuse
-from heedful.serving.rendering import answer_of, label_of, languages_of, percent, server_sent, stream_event
+from heedful.serving.rendering import answer_of, label_of, languages_of, percent, piece_of, server_sent, stream_event
+from heedful.serving.routing import EventStream, Server, body_of, ending_with_error, takes
 from heedful.serving.texts import TranslatedText
+from heedful.serving.tracing import add_other_traces, add_traces
 from heedful.serving.translating import Asked, TranslationEngine, Written
 from heedful.serving.workplace import Workplace
-from heedful.serving.writing import Wish, WritingEngine
+from heedful.serving.writing import Piece, Wish, WritingEngine
 from heedful.text.language_detection import detect
 
 _FAILURES: dict[int | str, dict[str, Any]] = {
@@ -55,6 +52,7 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
         400: "Something in the request must be mended; the sentence says what.",
         401: "The API key is missing or wrong.",
         403: "Asked under another name, or by a page of another origin.",
+        404: "There is nothing of that name.",
         413: "Too much in one request.",
         415: "A body that is neither JSON nor a form, or that is compressed.",
         429: "Too many requests are waiting; `Retry-After` says when to come again.",
@@ -66,19 +64,14 @@ _WORK: dict[str, type[Workplace]] = {
     "/translate": TranslationEngine,
     "/api/translate/stream": TranslationEngine,
     "/api/trace": TranslationEngine,
+    "/api/trace/cell": TranslationEngine,
+    "/api/positions": TranslationEngine,
     "/api/classify": LabellingEngine,
+    "/api/classify/trace": LabellingEngine,
     "/api/generate": WritingEngine,
+    "/api/text/trace": WritingEngine,
 }
 """The routes that need a model, and of which kind: they are refused at once when all of these are busy."""
-
-
-@dataclass(frozen=True)
-class Server:
-    """What the routes share."""
-
-    engines: Engines
-    limits: Limits
-    measures: Measures
 
 
 def make_app(server: Server, access: Access) -> App:
@@ -93,7 +86,10 @@ def make_app(server: Server, access: Access) -> App:
     )
     _add_libretranslate(app, server)
     _add_own(app, server)
+    add_traces(app, server)
     _add_other_tasks(app, server)
+    add_other_traces(app, server)
+    add_runs(app, server)
     _add_operations(app, server)
     add_pages(app)
     app.add_exception_handler(HTTPException, _tell_http)
@@ -104,10 +100,10 @@ def make_app(server: Server, access: Access) -> App:
 
 
 def _add_libretranslate(app: FastAPI, server: Server) -> None:
-    @app.post("/translate", response_model=TranslateAnswer, openapi_extra=_takes(TranslateRequest), tags=["translate"])
+    @app.post("/translate", response_model=TranslateAnswer, openapi_extra=takes(TranslateRequest), tags=["translate"])
     async def translate(request: Request) -> Response:
         """Translate a text or a list of texts."""
-        asked = parse_body(TranslateRequest, *await _body(request))
+        asked = await body_of(TranslateRequest, request)
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
         check_characters(texts)
         source = None if asked.source == "auto" else asked.source
@@ -123,10 +119,10 @@ def _add_libretranslate(app: FastAPI, server: Server) -> None:
         pairs = [pair for engine in translators for pair in engine.translator.directions.pairs]
         return JSONResponse(languages_of(pairs))
 
-    @app.post("/detect", response_model=list[DetectedLanguage], openapi_extra=_takes(DetectRequest), tags=["translate"])
+    @app.post("/detect", response_model=list[DetectedLanguage], openapi_extra=takes(DetectRequest), tags=["translate"])
     async def detect_language(request: Request) -> Response:
         """Say which languages a text, or the texts of a list together, are probably in, the most probable first."""
-        asked = parse_body(DetectRequest, *await _body(request))
+        asked = await body_of(DetectRequest, request)
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
         check_characters(texts)
         return JSONResponse(
@@ -141,57 +137,33 @@ def _add_own(app: FastAPI, server: Server) -> None:
     @app.get("/api/models", response_model=list[ServedModel], tags=["heedful"])
     async def models() -> Response:
         """List the models of this server; the first is the default."""
-        return JSONResponse([_served(engine) for engine in server.engines])
+        rows = [{**_served(engine), **server.engines.facts[engine.id]} for engine in server.engines]
+        runs = await asyncio.to_thread(lambda: [server.runs.of_model(row["id"]) for row in rows])
+        return JSONResponse([{**row, "run": run} for row, run in zip(rows, runs, strict=True)])
 
-    @app.post(
-        "/api/translate/stream", openapi_extra=_takes(StreamRequest), response_class=EventStream, tags=["heedful"]
-    )
+    @app.post("/api/translate/stream", openapi_extra=takes(StreamRequest), response_class=EventStream, tags=["heedful"])
     async def stream(request: Request) -> Response:
         """Translate sentence by sentence, as server-sent events.
 
         `sentence` has a finished sentence; with `beam` 1 each is preceded by its `token` events, which have the
         text so far. The last event is `done`, with the whole text, or `error`.
         """
-        asked = parse_body(StreamRequest, *await _body(request))
+        asked = await body_of(StreamRequest, request)
         check_characters([asked.q])
         source = None if asked.source == "auto" else asked.source
         engine = server.engines.find_translator(asked.model, source, asked.target)
         events = engine.stream(asked.q, Asked(source, asked.target, asked.beam))
         first = await anext(events, None)  # a refusal comes before the first event, with its own status
-        return EventStream(_told(first, events))
-
-    @app.post("/api/trace", openapi_extra=_takes(TraceRequest), tags=["heedful"])
-    async def trace(request: Request) -> Response:
-        """Translate one sentence and show how: tokens, attention, the beam."""
-        asked = parse_body(TraceRequest, *await _body(request))
-        if len(asked.q) + len(asked.hypothesis or "") > Limits.max_trace_characters:
-            raise BadRequestError(f"A trace must have at most {Limits.max_trace_characters:,} characters.", 413)
-        source = None if asked.source == "auto" else asked.source
-        engine = server.engines.find_translator(asked.model, source, asked.target)
-        (plan,) = engine.plan([asked.q.replace("\n", " ")], Asked(source, asked.target))
-        payload = await engine.exclusively(
-            lambda translator: to_payload(
-                trace_translation(
-                    translator,
-                    asked.q,
-                    to=plan.route.target,
-                    from_=plan.route.source,
-                    beam_size=asked.beam,
-                    hypothesis=asked.hypothesis,
-                )
-            ),
-            sum(unit.num_tokens for unit in plan.units),
-        )
-        return JSONResponse(payload)
+        return EventStream(ending_with_error(_told(first, events)))
 
 
 def _add_other_tasks(app: FastAPI, server: Server) -> None:
     answer = Labelled | list[Labelled]
 
-    @app.post("/api/classify", response_model=answer, openapi_extra=_takes(ClassifyRequest), tags=["heedful"])
+    @app.post("/api/classify", response_model=answer, openapi_extra=takes(ClassifyRequest), tags=["heedful"])
     async def classify(request: Request) -> Response:
         """Put a label on a text or on each of a list."""
-        asked = parse_body(ClassifyRequest, *await _body(request))
+        asked = await body_of(ClassifyRequest, request)
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
         check_characters(texts)
         engine = server.engines.find(LabellingEngine, asked.model)
@@ -199,16 +171,16 @@ def _add_other_tasks(app: FastAPI, server: Server) -> None:
         answers = [label_of(one, explain=asked.explain) for one in found]
         return JSONResponse(answers[0] if isinstance(asked.q, str) else answers)
 
-    @app.post("/api/generate", openapi_extra=_takes(GenerateRequest), response_class=EventStream, tags=["heedful"])
+    @app.post("/api/generate", openapi_extra=takes(GenerateRequest), response_class=EventStream, tags=["heedful"])
     async def generate(request: Request) -> Response:
         """Let a language model go on with a text, as server-sent events: `text` as it comes, then `done` or `error`."""
-        asked = parse_body(GenerateRequest, *await _body(request))
+        asked = await body_of(GenerateRequest, request)
         check_characters([asked.prompt], "prompt")
         engine = server.engines.find(WritingEngine, asked.model)
-        wish = Wish(asked.prompt, asked.maxTokens, asked.temperature, asked.topK, asked.topP, asked.seed)
+        wish = Wish(asked.prompt, asked.maxTokens, asked.temperature, asked.topK, asked.topP, asked.seed, asked.top)
         pieces = engine.write(wish)
         first = await anext(pieces, None)
-        return EventStream(_written(first, pieces))
+        return EventStream(ending_with_error(_written(first, pieces)))
 
 
 def _add_operations(app: FastAPI, server: Server) -> None:
@@ -231,12 +203,6 @@ def _add_operations(app: FastAPI, server: Server) -> None:
         return Metrics(server.measures.page(server.engines))
 
 
-class EventStream(StreamingResponse):
-    """Server-sent events."""
-
-    media_type = "text/event-stream"
-
-
 class Metrics(Response):
     """Prometheus' text format."""
 
@@ -246,48 +212,32 @@ class Metrics(Response):
 async def _told(
     first: Written | TranslatedText | None, rest: AsyncIterator[Written | TranslatedText]
 ) -> AsyncIterator[bytes]:
-    """Write the events; a failure in the middle is the last one."""
+    """Write the events of a translation."""
     texts: list[str] = []
-    try:
-        event = first
-        while event is not None:
-            yield stream_event(event, len(texts))
-            if isinstance(event, TranslatedText):
-                texts.append(event.text)
-            event = await anext(rest, None)
-        yield server_sent("done", {"translatedText": " ".join(texts)})
-    except Exception as failure:
-        yield server_sent("error", json.loads(describe(failure).body))
+    event = first
+    while event is not None:
+        yield stream_event(event, len(texts))
+        if isinstance(event, TranslatedText):
+            texts.append(event.text)
+        event = await anext(rest, None)
+    yield server_sent("done", {"translatedText": " ".join(texts)})
 
 
-async def _written(first: str | None, rest: AsyncIterator[str]) -> AsyncIterator[bytes]:
-    """Write what a language model writes; a failure in the middle is the last event."""
+async def _written(first: Piece | None, rest: AsyncIterator[Piece]) -> AsyncIterator[bytes]:
+    """Write what a language model writes."""
     texts: list[str] = []
-    try:
-        piece = first
-        while piece is not None:
-            texts.append(piece)
-            yield server_sent("text", {"text": piece})
-            piece = await anext(rest, None)
-        yield server_sent("done", {"text": "".join(texts)})
-    except Exception as failure:
-        yield server_sent("error", json.loads(describe(failure).body))
+    piece = first
+    while piece is not None:
+        texts.append(piece.text)
+        yield server_sent("text", piece_of(piece))
+        piece = await anext(rest, None)
+    yield server_sent("done", {"text": "".join(texts)})
 
 
 def _served(engine: Workplace) -> dict[str, Any]:
     pairs = engine.translator.directions.pairs if isinstance(engine, TranslationEngine) else ()
     labels = engine.classifier.labels if isinstance(engine, LabellingEngine) else ()
     return {"id": engine.id, "task": engine.task, "directions": [list(pair) for pair in pairs], "labels": list(labels)}
-
-
-async def _body(request: Request) -> tuple[bytes, str]:
-    return await request.body(), request.headers.get("content-type", "")
-
-
-def _takes(schema: type[BaseModel]) -> dict[str, Any]:
-    """Describe a body for /docs: routes read it themselves, to be as strict as they must."""
-    content = {kind: {"schema": schema.model_json_schema()} for kind in (JSON, FORM)}
-    return {"requestBody": {"required": True, "content": content}}
 
 
 async def _tell(_: Request, failure: Exception) -> Response:

@@ -46,6 +46,14 @@ def parse_body(schema: type[Body], body: bytes, content_type: str) -> Body:
         raise BadRequestError(_sentence(error)) from None
 
 
+def parse_query(schema: type[Body], query: dict[str, str]) -> Body:
+    """Read the query of an address as `schema`; everything in it is text."""
+    try:
+        return schema.model_validate(query)
+    except ValidationError as error:
+        raise BadRequestError(_sentence(error)) from None
+
+
 def check_characters(texts: list[str], name: str = "q") -> None:
     """Refuse more text than one request may have."""
     num_characters = sum(map(len, texts))

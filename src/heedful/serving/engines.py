@@ -5,13 +5,15 @@ the first model answers that does what is asked.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from heedful.errors import UserError
 from heedful.models.folder_files import task_of
+from heedful.models.int8 import Int8Transformer
 from heedful.serving.batching import Observer, RefusedError
+from heedful.serving.facts import read_facts
 from heedful.serving.labelling import LabellingEngine
 from heedful.serving.limits import Limits
 from heedful.serving.translating import TranslationEngine
@@ -32,8 +34,17 @@ Kind = TypeVar("Kind", bound=Workplace)
 class Engines:
     """The models of a server; the first of each kind is the default."""
 
-    def __init__(self, engines: Sequence[Workplace]) -> None:
+    def __init__(
+        self,
+        engines: Sequence[Workplace],
+        facts: Mapping[str, dict[str, Any]] | None = None,
+        beside: Sequence[Workplace] = (),
+    ) -> None:
+        """Take the models with what is known of them, and workplaces of no model that are drained with them."""
         self._by_id = {engine.id: engine for engine in engines}
+        self.facts = dict(facts or {})
+        self._beside = tuple(beside)
+        self.is_draining = False
 
     def __iter__(self) -> Iterator[Workplace]:
         return iter(self._by_id.values())
@@ -72,7 +83,7 @@ class Engines:
     @property
     def is_idle(self) -> bool:
         """Say whether no model has anything to do."""
-        return all(engine.queue.is_idle for engine in self)
+        return all(engine.queue.is_idle for engine in (*self, *self._beside))
 
     @property
     def is_ready(self) -> bool:
@@ -94,7 +105,8 @@ class Engines:
 
     def drain(self) -> None:
         """Admit nothing more."""
-        for engine in self:
+        self.is_draining = True
+        for engine in (*self, *self._beside):
             engine.queue.drain()
 
 
@@ -106,6 +118,7 @@ def load_engines(
     device: str | None,
     quantize: str,
     say: Callable[[str], None],
+    beside: Sequence[Workplace] = (),
 ) -> Engines:
     """Load model folders, each for what it was trained for; none means the bundled translator."""
 
@@ -120,9 +133,20 @@ def load_engines(
         translator.translate(_WARM_UP, from_=source, to=target)  # the first client need not wait for lazy set-up
         return TranslationEngine(model_id, translator, limits, observer(model_id))
 
-    if not folders:
-        return Engines([load(BUNDLED_ID, None)])
-    return Engines([load(*named) for named in zip(ids_of(folders), folders, strict=True)])
+    named: dict[str, Path | None] = {BUNDLED_ID: None}
+    if folders:
+        named = dict(zip(ids_of(folders), folders, strict=True))
+    engines = [load(*model) for model in named.items()]
+    facts = {
+        engine.id: {**read_facts(find_model_folder(named[engine.id])), "engine": _engine_of(engine)}
+        for engine in engines
+    }
+    return Engines(engines, facts, beside)
+
+
+def _engine_of(engine: Workplace) -> str:
+    is_int8 = isinstance(engine, TranslationEngine) and isinstance(engine.translator.model, Int8Transformer)
+    return "int8" if is_int8 else "float"
 
 
 def ids_of(folders: Sequence[Path]) -> list[str]:
@@ -130,12 +154,16 @@ def ids_of(folders: Sequence[Path]) -> list[str]:
     ids: list[str] = []
     for folder in folders:
         path = folder.resolve()
-        name = path.parent.name if path.name == "model" else path.name
-        base = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:56] or "model"
-        number, candidate = 1, base
-        while candidate in ids:
-            number += 1
-            candidate = f"{base}-{number}"
-        assert _ID.fullmatch(candidate), f"{candidate} is no id"
-        ids.append(candidate)
+        ids.append(id_of(path.parent.name if path.name == "model" else path.name, ids))
     return ids
+
+
+def id_of(name: str, taken: Collection[str]) -> str:
+    """Make an id of the name of a folder: small letters, and a number when another has it already."""
+    base = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:56] or "model"
+    number, candidate = 1, base
+    while candidate in taken:
+        number += 1
+        candidate = f"{base}-{number}"
+    assert _ID.fullmatch(candidate), f"{candidate} is no id"
+    return candidate

@@ -15,9 +15,34 @@ class Limits:
     """Of one request: some ten pages, which are seconds of work."""
 
     max_trace_characters: int = 1_000
+    max_traced_ids: int = 256
+    """Tokens a client may name: more than the longest translation that is traced."""
+
+    max_heads_off: int = 1_024
+    max_places: int = 4_096
+    """Beyond any layer, head or position of what can be traced; the model itself says what it has."""
+
+    max_positions: int = 256
+    max_read: int = 128
+    max_text_trace_characters: int = 8_000
+    """What a language model reads before the part that is looked at."""
+
     max_written_tokens: int = 2_000
     max_beam: int = 16
     max_alternatives: int = 10
+    max_choices: int = 20
+    """Symbols that could have been written, listed beside each that is."""
+
+    max_runs: int = 200
+    max_journal_rows: int = 5_000
+    """Of one answer, a megabyte or so; whoever wants more asks again."""
+
+    max_listeners: int = 32
+    """Clients that watch runs train: each looks at a file twice a second."""
+
+    max_loaded_checkpoints: int = 4
+    max_checkpoint_parameters: int = 100_000_000
+    """Of the checkpoints that are kept loaded, together: 400 MB; the last one asked for is kept whatever its size."""
 
     max_queued_items: int = 512
     max_queued_tokens: int = 16_384

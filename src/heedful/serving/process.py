@@ -21,12 +21,16 @@ from types import FrameType
 import uvicorn
 
 from heedful.errors import HeedfulError, UserError
-from heedful.serving.app import Server, make_app
+from heedful.serving.app import make_app
+from heedful.serving.checkpoint_models import CheckpointModels
 from heedful.serving.connections import protocol_with
 from heedful.serving.engines import Engines, load_engines
 from heedful.serving.guard import Access
 from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
+from heedful.serving.routing import Server
+from heedful.serving.runs import Runs
+from heedful.tasks.device import choose_device
 
 _BACKLOG = 1024
 _BEHIND = 5
@@ -46,12 +50,16 @@ class Settings:
     device: str | None = None
     quantize: str = "auto"
     limits: Limits = field(default_factory=Limits)
+    runs: Path | None = None
+    """A folder whose run folders can be watched."""
 
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
     """Serve until a signal ends it."""
     listener = _listen(settings.host, settings.port)  # before the models, so that a taken port is known at once
     measures = Measures()
+    runs = Runs(settings.models, settings.runs, settings.limits)
+    checkpoints = CheckpointModels(settings.limits, measures.of_model("checkpoints"), choose_device(settings.device))
     engines = load_engines(
         settings.models,
         settings.limits,
@@ -59,12 +67,13 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         device=settings.device,
         quantize=settings.quantize,
         say=say,
+        beside=[checkpoints],
     )
     host, port = listener.getsockname()[:2]
     name = f"[{host}]" if ":" in host else host
     if not ipaddress.ip_address(host).is_loopback and settings.access.api_key is None:
         say(f"warning: everybody who reaches {name}:{port} can use this server. Ask for a key with --api-key.")
-    app = make_app(Server(engines, settings.limits, measures), settings.access)
+    app = make_app(Server(engines, runs, checkpoints, settings.limits, measures), settings.access)
     config = uvicorn.Config(
         app,
         http=protocol_with(settings.limits),

@@ -8,6 +8,7 @@ from typing import Any
 from heedful.serving.answers import TranslateRequest
 from heedful.serving.texts import TranslatedText
 from heedful.serving.translating import Written
+from heedful.serving.writing import Piece
 from heedful.tasks.classification import Classification
 from heedful.tasks.translation import Translation
 
@@ -55,6 +56,17 @@ def stream_event(event: Written | TranslatedText, number: int) -> bytes:
 def server_sent(name: str, content: dict[str, Any]) -> bytes:
     """Write a server-sent event. JSON in ASCII has no line breaks of any kind, which would end the event."""
     return f"event: {name}\ndata: {json.dumps(content)}\n\n".encode()
+
+
+def piece_of(piece: Piece) -> dict[str, Any]:
+    """Write what a language model has written; choices only where they were asked for."""
+    if not piece.choices:
+        return {"text": piece.text}
+    return {
+        "text": piece.text,
+        "probability": _number(piece.probability or 0.0),
+        "choices": [{"text": text, "probability": _number(share)} for text, share in piece.choices],
+    }
 
 
 def languages_of(pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:

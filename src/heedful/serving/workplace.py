@@ -54,6 +54,11 @@ class Workplace:
         finally:
             self.queue.withdraw(items)
 
+    async def alone(self, work: Callable[[], Any], num_tokens: int) -> Any:
+        """Run something that needs the model for itself, on the thread that owns it; raises `RefusedError`."""
+        (result,) = await self.results([self.item(Exclusive(lambda _, __: work()), "", num_tokens)])
+        return result
+
     def submit(self, items: Sequence[AnyItem]) -> None:
         """Put items into the queue, all of them or none; who submits must also withdraw."""
         if items:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
-from heedful.decoding.continuation import continue_text
+from heedful.decoding.continuation import ReadsOn, continue_text
 from heedful.errors import UserError
 from heedful.evaluation.dynamic import Adaptation, mean_squares, score_dynamically
 from heedful.evaluation.likelihood import Likelihood, score_symbols
@@ -21,6 +22,20 @@ from heedful.models.transformer_xl import TransformerXL
 from heedful.tasks.device import choose_device
 from heedful.tasks.folders import find_model_folder
 from heedful.text.symbols import Symbols, decode, symbols_from_json
+
+
+@dataclass(frozen=True)
+class WrittenSymbol:
+    """One symbol of a text that is written on, and what the model thought of it."""
+
+    piece: bytes
+    """What it adds to the text; nothing as long as a character is not whole."""
+
+    probability: float | None = None
+    """As the model has it, before temperature and choice; None when nobody asked, or when no symbol was drawn."""
+
+    choices: tuple[tuple[int, float], ...] = ()
+    """The most probable symbols with their probabilities, best first."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +59,31 @@ class TextModel:
         seed: int = 0,
         memory_len: int | None = None,
     ) -> Iterator[bytes]:
-        """Write a text on and yield it in pieces as it comes, up to `max_tokens` symbols.
+        """Write a text on and yield it in pieces as it comes, up to `max_tokens` symbols; see `write`."""
+        written = self.write(
+            prompt,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            seed=seed,
+            memory_len=memory_len,
+        )
+        return (symbol.piece for symbol in written if symbol.piece)
+
+    def write(
+        self,
+        prompt: str | bytes = b"",
+        *,
+        max_tokens: int = 200,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+        memory_len: int | None = None,
+        num_choices: int = 0,
+    ) -> Iterator["WrittenSymbol"]:
+        """Write a text on, symbol by symbol, each with the `num_choices` symbols that were most probable there.
 
         The model remembers `memory_len` positions (by default as many as in training), so that a long text costs the
         same for each symbol, however long it gets. The same seed gives the same text; temperature 0 needs none.
@@ -52,8 +91,9 @@ class TextModel:
         segment_len, memory_len = self._reading(None, memory_len)
         text = prompt.encode() if isinstance(prompt, str) else prompt
         ids = torch.tensor([[self.symbols.start_id, *self.symbols.encode(text).tolist()]], device=self.device)
+        reader = _LastLogits(self.model.reader(1, memory_len=memory_len, segment_len=segment_len))
         chosen = continue_text(
-            self.model.reader(1, memory_len=memory_len, segment_len=segment_len),
+            reader,
             ids,
             max_tokens=max_tokens,
             segment_len=segment_len,
@@ -64,10 +104,10 @@ class TextModel:
         )
         writer = self.symbols.writer()
         for symbol_id in chosen:
-            if piece := writer.write(symbol_id):
-                yield piece
+            probability, choices = reader.probabilities(symbol_id, num_choices) if num_choices else (None, ())
+            yield WrittenSymbol(writer.write(symbol_id), probability, choices)
         if rest := writer.close():
-            yield rest
+            yield WrittenSymbol(rest)
 
     def score(
         self,
@@ -159,6 +199,27 @@ def load_text_model(path: str | Path, *, device: str | None = None, clamp_len: i
         memory_len=folder.memory_len,
         device=chosen,
     )
+
+
+class _LastLogits:
+    """A reader that remembers what it expects next."""
+
+    def __init__(self, reader: ReadsOn) -> None:
+        self._reader = reader
+        self._expected = torch.empty(0)
+
+    def read(self, token_ids: Tensor) -> Tensor:
+        """Read token_ids [rows, length]; returns the logits of what follows each, [rows, length, vocab]."""
+        logits = self._reader.read(token_ids)
+        self._expected = logits[0, -1]
+        return logits
+
+    def probabilities(self, symbol_id: int, count: int) -> tuple[float, tuple[tuple[int, float], ...]]:
+        """Return how probable a symbol is as the next one, and the `count` most probable ones."""
+        probabilities = self._expected.float().softmax(dim=-1)
+        best = probabilities.topk(min(count, len(probabilities)))
+        choices = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        return float(probabilities[symbol_id]), tuple(choices)
 
 
 def _checked(text: bytes) -> bytes:

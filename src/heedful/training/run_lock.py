@@ -39,3 +39,21 @@ class RunLock:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         os.close(self._descriptor)
+
+
+def is_locked(folder: Path) -> bool:
+    """Tell whether a process is training in `folder`, and write nothing there.
+
+    The question is a shared lock for some microseconds: whoever asks all the time leaves the trainer its chance.
+    """
+    try:
+        descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

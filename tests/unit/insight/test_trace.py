@@ -113,6 +113,14 @@ def test_the_search_goes_on_from_a_prefix() -> None:
     prefix = translator.tokenizer.encode_target("der bahnhof")[:-1]
     trace = trace_translation(translator, SENTENCE, prefix_ids=prefix)
     assert [token.id for token in trace.target_tokens[: len(prefix)]] == prefix
+    assert trace.num_forced == len(prefix)
+    forced = [[node for node in trace.beam.nodes if node.step == step] for step in range(len(prefix))]
+    assert [[node.token_id for node in nodes] for nodes in forced] == [[id_] for id_ in prefix]
+    own = [step.log_prob for step in trace.steps[: len(prefix)]]
+    assert [nodes[0].token_log_prob for nodes in forced] == pytest.approx(own, abs=1e-4)  # as the model thinks of them
+    assert len([node for node in trace.beam.nodes if node.step == len(prefix)]) > 1
+    with pytest.raises(UserError, match=r"`prefix_ids` must have ids between 0 and \d+, but has 99999."):
+        trace_translation(translator, SENTENCE, prefix_ids=[99999])
     assert trace.text.startswith("der bahnhof")
 
 

@@ -1,0 +1,108 @@
+"""What the routes that look into models and runs are asked, with the bound of everything that can be asked for.
+
+Layers, heads and rows count from 0. Knows nothing of how anything is done.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from heedful.serving.answers import Code, ModelId, Text, WithKey
+from heedful.serving.limits import Limits
+
+
+def _tuple(value: object) -> object:
+    """JSON has no tuples, only lists."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+Kind = Literal["encoder", "decoder", "cross"]
+TokenId = Annotated[int, Field(ge=0, lt=2**31)]
+Place = Annotated[int, Field(ge=0, lt=Limits.max_places)]
+HeadPlace = Annotated[tuple[Kind, Place, Place], BeforeValidator(_tuple)]
+Ids = Annotated[list[TokenId], Field(max_length=Limits.max_traced_ids)]
+
+
+class OneSentence(WithKey):
+    """A sentence, and the model that is looked into while it translates it."""
+
+    q: Text = Field(description="One sentence.")
+    source: Code = "auto"
+    target: Code | None = None
+    model: ModelId | None = None
+    run: ModelId | None = Field(None, description="Id of a run from `GET /api/runs`; then `checkpoint` is needed.")
+    checkpoint: int | None = Field(None, ge=0, lt=2**53, description="Look into this step of the run.")
+
+
+class TraceRequest(OneSentence):
+    """What `POST /api/trace` takes."""
+
+    beam: int | None = Field(None, ge=1, le=Limits.max_beam)
+    hypothesis: Text | None = Field(None, description="Trace this translation, instead of the one the search finds.")
+    prefixIds: Ids | None = Field(  # noqa: N815 - as LibreTranslate's clients spell names
+        None, description="Tokens the translation must begin with; the search goes on from there."
+    )
+    attribution: bool = Field(False, description="Also which source tokens the translation rests on.")
+    headChanges: bool = Field(False, description="Also what it loses without each head.")  # noqa: N815
+    headsOff: Annotated[list[HeadPlace], Field(max_length=Limits.max_heads_off)] = Field(  # noqa: N815
+        [], description="Also what becomes of it when these heads, [kind, layer, head], are off."
+    )
+
+
+class CellRequest(OneSentence):
+    """What `POST /api/trace/cell` takes."""
+
+    targetIds: Annotated[Ids, Field(min_length=1)] = Field(  # noqa: N815
+        description="The tokens of the translation, its end symbol included."
+    )
+    kind: Kind
+    layer: Place
+    head: Place
+    row: Place
+    column: Place
+
+
+class ClassifyTraceRequest(WithKey):
+    """What `POST /api/classify/trace` takes."""
+
+    q: Text = Field(description="One text.")
+    model: ModelId | None = None
+
+
+class TextTraceRequest(WithKey):
+    """What `POST /api/text/trace` takes."""
+
+    q: Text = Field(description="A text; its last symbols are looked at, those before fill the memory.")
+    model: ModelId | None = None
+    numRead: int = Field(64, ge=1, le=Limits.max_read, description="Symbols to look at.")  # noqa: N815
+
+
+class PositionsQuery(BaseModel):
+    """What `GET /api/positions` is asked."""
+
+    model: ModelId | None = None
+    length: int = Field(64, ge=1, le=Limits.max_positions)
+    side: Literal["source", "target"] = "source"
+
+
+class JournalQuery(BaseModel):
+    """What the routes of a run's journal are asked."""
+
+    after: int = Field(0, ge=0, lt=2**53, description="Leave out so many lines of metrics.jsonl.")
+    afterSamples: int = Field(0, ge=0, lt=2**53, description="Leave out so many lines of samples.jsonl.")  # noqa: N815
+
+
+class RunFacts(BaseModel):
+    """A run of training."""
+
+    id: str
+    name: str
+    task: str
+    steps: int
+    """The last step of its journal."""
+
+    maxSteps: int  # noqa: N815
+    isRunning: bool  # noqa: N815
+    checkpoints: list[int]
+    source: str | None
+    target: str | None
