@@ -31,7 +31,7 @@ export function BeamView({ trace, state, language, actions }) {
       ${actions?.searchWith && html`
         <div class="tools">
           <${Choice}
-            label=${said.beamSize} value=${beam.size} onChoose=${actions.searchWith}
+            label=${said.beamSize} value=${state.beam.value ?? beam.size} onChoose=${actions.searchWith}
             options=${Array.from({ length: LARGEST_BEAM }, (_, number) => [number + 1, String(number + 1)])}
           />
         </div>`}
@@ -90,6 +90,7 @@ function BeamTree({ tree, beam, step, current, shown, language, onGo, onHover })
     onHover(null);
     if (next) onGo(next);
   };
+  const trail = pathTo(beam, shown).slice(1).map((node) => curveTo(tree, node)).join(" ");
   const column = NODE.left - 4 + step * (NODE.width + NODE.gapX);
   const { x, y } = tree.places[shown.id];
   return html`
@@ -104,6 +105,7 @@ function BeamTree({ tree, beam, step, current, shown, language, onGo, onHover })
       >
         <rect class="now" x=${column} y="0" width=${NODE.width + 8} height=${tree.height} rx="9" />
         ${drawn}
+        <path class="trail" d=${trail} />
         <rect class="ring" x=${x - 2.5} y=${y - 2.5} width=${NODE.width + 5} height=${NODE.height + 5} rx="10" />
       </svg>
     </div>`;
@@ -138,25 +140,26 @@ function drawTree(tree, beam, said) {
       <text key=${`step ${step}`} class="step" x=${NODE.left + step * (NODE.width + NODE.gapX)} y="13">
         ${said.stepNumber(step + 1)}
       </text>`),
-    ...links.map((node) => drawLink(tree, node)),
-    ...beam.nodes.map((node) => drawNode(tree, node, said)),
+    ...links.map((node) => html`
+      <path key=${`to ${node.id}`} class=${tree.best.has(node.id) ? "best" : ""} d=${curveTo(tree, node)} />`),
+    ...beam.nodes.map((node) => drawNode(tree, node, beam.nodes[beam.chosen], said)),
   ];
 }
 
-function drawLink(tree, node) {
+/** The line from a node's parent to it. */
+function curveTo(tree, node) {
   const [from, to] = [tree.places[node.parent], tree.places[node.id]];
   const [middle, bend, start] = [NODE.height / 2, NODE.gapX / 2, from.x + NODE.width];
-  const curve = `C ${start + bend} ${from.y + middle} ${to.x - bend} ${to.y + middle} ${to.x} ${to.y + middle}`;
-  const name = tree.best.has(node.id) ? "best" : "";
-  return html`<path key=${`to ${node.id}`} class=${name} d=${`M ${start} ${from.y + middle} ${curve}`} />`;
+  const bent = `${start + bend} ${from.y + middle} ${to.x - bend} ${to.y + middle}`;
+  return `M ${start} ${from.y + middle} C ${bent} ${to.x} ${to.y + middle}`;
 }
 
-function drawNode(tree, node, said) {
+function drawNode(tree, node, best, said) {
   const { x, y } = tree.places[node.id];
   const text = spelled(node);
   const about = [
     text, said.stepNumber(node.step + 1), percentOf(node.token_log_prob),
-    `${said.facts.score} ${minused(node.score, 3)}`, said.reason[node.fate](node),
+    `${said.facts.score} ${minused(node.score, 3)}`, said.reason[node.fate](node, best),
   ].join(", ");
   return html`
     <g
@@ -175,9 +178,8 @@ function NodeFacts({ trace, node, said, actions }) {
   const { beam } = trace;
   const path = pathTo(beam, node);
   const length = path.length;
-  const penalty = ((5 + length) / 6) ** beam.length_penalty;
+  const penalty = (((5 + length) / 6) ** beam.length_penalty).toFixed(4);
   const facts = [
-    [said.stepNumber(node.step + 1), null],
     [said.probability, percentOf(node.token_log_prob)],
     [said.facts.logProb, minused(node.token_log_prob, 2)],
     [said.facts.together, minused(node.log_prob, 2)],
@@ -187,18 +189,19 @@ function NodeFacts({ trace, node, said, actions }) {
     <div class="said">
       <p><b>${textOf(trace, path)}</b></p>
       <p class="facts">
-        ${facts.map(([name, value]) => html`<span key=${name}>${name}${value !== null && html` <b>${value}</b>`}</span>`)}
+        <span>${said.stepNumber(node.step + 1)}</span>
+        ${facts.map(([name, value]) => html`<span key=${name}>${name} <b>${value}</b></span>`)}
       </p>
-      <p class="reason">${said.reason[node.fate](node)}</p>
+      <p class="reason">${said.reason[node.fate](node, beam.nodes[beam.chosen])}</p>
       ${actions?.continueWith && !node.is_end && html`
         <button
           type="button" class="plain goes-on-from"
           onClick=${() => actions.continueWith(path.map((one) => one.token_id))}
         >${said.goOnFromNode}</button>`}
       <p class="hint formula">
-        ${said.formula}
-        <span>${said.facts.penalty} ${said.penaltyFormula(length, beam.length_penalty, penalty.toFixed(3))}</span>
-        <span>${said.facts.score} ${said.scoreFormula(minused(node.log_prob, 2), penalty.toFixed(3), minused(node.score, 3))}</span>
+        ${said.formula}<br />
+        <span>${said.facts.penalty} ${`((5 + ${length}) ÷ 6)^${beam.length_penalty} = ${penalty}`}</span>
+        <span>${said.facts.score} ${`${minused(node.log_prob, 4)} ÷ ${penalty} = ${minused(node.score, 3)}`}</span>
       </p>
     </div>`;
 }

@@ -35,9 +35,7 @@ const DECODING_WORDS = {
     likely: (step) => `Most probable tokens at step ${step}`,
     likelyHint: "Choose another one, and the translation goes on from there.",
     rank: "rank",
-    token: "token",
     probability: "probability",
-    isWritten: "written",
     goOnWith: (token) => `continue from here with “${token}”`,
     goOn: "continue from here",
     beam: "The search",
@@ -51,10 +49,13 @@ const DECODING_WORDS = {
     stepNumber: (step) => `step ${step}`,
     reason: {
       extended: () => "It stayed in the beam.",
-      pruned: (node) => `Pruned at step ${node.ended_at + 1}: more probable candidates filled the beam.`,
-      beaten: (node) =>
+      pruned: (node) =>
+        node.ended_at > node.step
+          ? `Pruned at step ${node.ended_at + 1}: none of its continuations was among those that filled the beam.`
+          : `Pruned at step ${node.ended_at + 1}: more probable candidates filled the beam.`,
+      beaten: (node, best) =>
         node.is_end
-          ? "It ended, but its score is below that of the translation."
+          ? `It ended, but its score is below that of the translation, ${minused(best.score, 3)}.`
           : "It was still open when the search knew that it could not win any more.",
       finished: () => "The translation: the best score of all that ended.",
     },
@@ -64,8 +65,6 @@ const DECODING_WORDS = {
     },
     goOnFromNode: "Continue from this hypothesis",
     formula: "A sum of log-probabilities falls with every token, so it is divided by a penalty that grows with length:",
-    penaltyFormula: (length, alpha, penalty) => `((5 + ${length}) ÷ 6)^${alpha} = ${penalty}`,
-    scoreFormula: (logProb, penalty, score) => `${logProb} ÷ ${penalty} = ${score}`,
   },
   zh: {
     decoding: "逐个词元",
@@ -88,9 +87,7 @@ const DECODING_WORDS = {
     likely: (step) => `第 ${step} 步最可能的词元`,
     likelyHint: "换一个词元，译文就从那里继续。",
     rank: "名次",
-    token: "词元",
     probability: "概率",
-    isWritten: "写出的",
     goOnWith: (token) => `用“${token}”从这里继续`,
     goOn: "从这里继续",
     beam: "搜索",
@@ -104,15 +101,17 @@ const DECODING_WORDS = {
     stepNumber: (step) => `第 ${step} 步`,
     reason: {
       extended: () => "它留在束中。",
-      pruned: (node) => `在第 ${node.ended_at + 1} 步被剪去：更可能的候选占满了束。`,
-      beaten: (node) => (node.is_end ? "它已结束，但得分低于译文。" : "搜索确定它不可能再胜出时，它尚未结束。"),
+      pruned: (node) =>
+        node.ended_at > node.step
+          ? `在第 ${node.ended_at + 1} 步被剪去：它的后续都没能进入束中。`
+          : `在第 ${node.ended_at + 1} 步被剪去：更可能的候选占满了束。`,
+      beaten: (node, best) =>
+        node.is_end ? `它已结束，但得分低于译文的 ${minused(best.score, 3)}。` : "搜索确定它不可能再胜出时，它尚未结束。",
       finished: () => "译文：所有已结束的候选中得分最高。",
     },
     facts: { logProb: "对数概率", together: "全部词元合计", length: "长度", penalty: "长度惩罚", score: "得分" },
     goOnFromNode: "从这个假设继续",
     formula: "对数概率之和随每个词元下降，因此要除以随长度增长的惩罚：",
-    penaltyFormula: (length, alpha, penalty) => `((5 + ${length}) ÷ 6)^${alpha} = ${penalty}`,
-    scoreFormula: (logProb, penalty, score) => `${logProb} ÷ ${penalty} = ${score}`,
   },
 };
 

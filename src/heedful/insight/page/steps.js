@@ -31,7 +31,7 @@ export function DecodingView({ trace, layers, state, language, actions }) {
   const place = chosenHead(layers, state);
   const { isPlaying, toggle } = usePlaying(trace, state);
   useStepKeys(trace, state, toggle);
-  const rowOf = (kind) => headOf(layers[kind][place.layer], place.head)[step];
+  const [cross, own] = ["cross", "decoder"].map((kind) => headOf(layers[kind][place.layer], place.head)[step]);
   return html`
     <${Card} title=${said.decoding} hint=${said.decodingHint}>
       <div class="tools"><${HeadChoice} layers=${layers} state=${state} place=${place} said=${said} /></div>
@@ -47,7 +47,7 @@ export function DecodingView({ trace, layers, state, language, actions }) {
         <span class="hint">${said.stepOf(step + 1, trace.target.tokens.length)}</span>
       </div>
       <p class="label">${said.output}</p>
-      <div class="chips">
+      <div class="chips stacked">
         ${trace.target.tokens.map(
           (token, number) => html`<${WrittenChip}
             key=${number} token=${token} trace=${trace} number=${number} step=${step} state=${state} said=${said}
@@ -56,11 +56,13 @@ export function DecodingView({ trace, layers, state, language, actions }) {
       </div>
       <div class="two">
         <div>
-          <${SourceRow} trace=${trace} step=${step} row=${rowOf("cross")} state=${state} said=${said} actions=${actions} />
+          <${SourceRow}
+            trace=${trace} step=${step} row=${cross} state=${state} said=${said} actions=${actions}
+          />
           <p class="label">${said.written}</p>
-          <div class="chips read">
+          <div class="chips stacked read">
             ${trace.inputs.slice(0, step + 1).map(
-              (token, number) => html`<${WeightChip} key=${number} token=${token} weight=${rowOf("decoder")[number]} />`,
+              (token, number) => html`<${WeightChip} key=${number} token=${token} weight=${own[number]} />`,
             )}
           </div>
         </div>
@@ -174,7 +176,7 @@ function SourceRow({ trace, step, row, state, said, actions }) {
         />`
       : html`<p class="label">${said.source} ${said.byAttention}</p>`}
     ${isAttribution && html`<p class="label">${parts ? said.attributionHint : said.attributing}</p>`}
-    <div class="chips source">
+    <div class="chips stacked source">
       ${trace.source.tokens.map((token, number) =>
         isAttribution
           ? attributed(token, number)
@@ -197,6 +199,7 @@ function LikelyTokens({ trace, step, said, actions }) {
         ${choices.map((one) => {
           const isWritten = one.id === written.id;
           const canChoose = actions?.continueFrom && !isWritten && !symbols.has(one.id);
+          const bar = { width: `${100 * Math.exp(one.log_prob)}%` };
           return html`
             <div role="row" class="candidate" key=${one.id}>
               <span role="cell" class="rank" aria-label=${`${said.rank} ${one.rank + 1}`}>${one.rank + 1}</span>
@@ -208,7 +211,7 @@ function LikelyTokens({ trace, step, said, actions }) {
                     >${spelled(one)}</button>`
                   : spelled(one)}
               </span>
-              <span class="track" aria-hidden="true"><i style=${{ width: `${100 * Math.exp(one.log_prob)}%` }}></i></span>
+              <span class="track" aria-hidden="true"><i style=${bar}></i></span>
               <span role="cell" class="number">${percentOf(one.log_prob)}</span>
             </div>`;
         })}

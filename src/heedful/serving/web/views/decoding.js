@@ -1,6 +1,6 @@
 // The view "decoding": how the translation came about token by token, the search as a tree, and ways to change it.
 
-import { html } from "/insight/vendor/preact.js";
+import { html, useEffect } from "/insight/vendor/preact.js";
 import { BeamView } from "/insight/beam.js";
 import { decodingWords, minused } from "/insight/decoding_words.js";
 import { DecodingView } from "/insight/steps.js";
@@ -34,7 +34,26 @@ function Translation({ data }) {
     </div>`;
 }
 
+/** ⇧ ← → go through the heads, ⇧ ↑ ↓ through the layers, as in the view "attention". */
+function useHeadKeys(layers) {
+  useEffect(() => {
+    const within = (value, first, last) => Math.max(first, Math.min(last, value));
+    const onKey = (event) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (!by || !event.shiftKey || event.target.closest("input, textarea, select")) return;
+      const [last, heads] = [layers.cross.length - 1, layers.cross[0].shape[0]];
+      if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
+        state.head.value = within(state.head.value + by, -1, heads - 1);
+      } else state.layer.value = within((state.layer.value ?? last) + by, 0, last);
+      event.preventDefault();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [layers]);
+}
+
 function Decoded({ data, layers }) {
+  useHeadKeys(layers);
   const attribution = extras.attribution.value;
   const shown = attribution?.data ? { ...data, attribution: attribution.data } : data;
   const shared = { state, language: language(), actions: actions(data) };
