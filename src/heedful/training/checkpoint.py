@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -39,31 +40,54 @@ WEIGHTS, AVERAGE, OPTIMIZER, TALLY, CARRIED = (
 _STATE = "state.json"
 
 
-def save_checkpoint(folder: Path, state: TrainState, facts: Mapping[str, JsonValue]) -> Path:
-    """Write the state as a new checkpoint in `folder`. `facts` (say, the tokenizer's hash) must match on resume."""
+@dataclass(frozen=True)
+class Snapshot:
+    """A state as it was between two steps, in memory of its own: training may go on while it is written."""
+
+    step: int
+    tensors: Mapping[str, Mapping[str, Tensor]]
+    """Name of a file → what it holds."""
+
+    plain: Mapping[str, JsonValue]
+    facts: Mapping[str, JsonValue]
+
+
+def take_snapshot(state: TrainState, facts: Mapping[str, JsonValue]) -> Snapshot:
+    """Copy the state. `facts` (say, the tokenizer's hash) must match on resume."""
     weights = _named_tensors(state)
     if damaged := next((name for name, tensor in weights.items() if not bool(tensor.isfinite().all())), None):
         raise HeedfulError(
             f"{damaged} is not finite at step {state.step}, so no checkpoint is written. "
             "Lower the learning rate and go on from the last checkpoint with --resume."
         )
-    final = folder / f"step-{state.step:08d}"
+    tensors = {WEIGHTS: weights, OPTIMIZER: _optimizer_tensors(state), TALLY: _tally_tensors(state)}
+    if state.average is not None:
+        tensors[AVERAGE] = state.average.weights
+    if state.carried:
+        tensors[CARRIED] = state.carried
+    copies = {name: {key: _copy(tensor) for key, tensor in held.items()} for name, held in tensors.items()}
+    return Snapshot(state.step, copies, _plain_state(state), dict(facts))
+
+
+def write_snapshot(folder: Path, snapshot: Snapshot) -> Path:
+    """Write a snapshot as a new checkpoint in `folder`."""
+    final = folder / f"step-{snapshot.step:08d}"
 
     def fill(partial: Path) -> None:
-        write_new(partial / WEIGHTS, _to_bytes(weights))
-        write_new(partial / OPTIMIZER, _to_bytes(_optimizer_tensors(state)))
-        write_new(partial / TALLY, _to_bytes(_tally_tensors(state)))
-        if state.average is not None:
-            write_new(partial / AVERAGE, _to_bytes(state.average.weights))
-        if state.carried:
-            write_new(partial / CARRIED, _to_bytes(state.carried))
-        write_new(partial / _STATE, json.dumps(_plain_state(state), indent=1).encode() + b"\n")
-        write_manifest(partial, {"step": state.step, **facts})
+        for name, tensors in snapshot.tensors.items():
+            write_new(partial / name, save(dict(tensors)))
+        write_new(partial / _STATE, json.dumps(snapshot.plain, indent=1).encode() + b"\n")
+        write_manifest(partial, {"step": snapshot.step, **snapshot.facts})
 
     if final.exists():  # it did not verify, or the run would not be at this step again
         remove_folder(final)
     publish_folder(final, fill)
     return final
+
+
+def save_checkpoint(folder: Path, state: TrainState, facts: Mapping[str, JsonValue]) -> Path:
+    """Write the state as a new checkpoint, and return when it is on disk."""
+    return write_snapshot(folder, take_snapshot(state, facts))
 
 
 def load_checkpoint(path: Path, state: TrainState, facts: Mapping[str, JsonValue]) -> None:
@@ -231,9 +255,8 @@ def _plain_state(state: TrainState) -> dict[str, JsonValue]:
     }
 
 
-def _to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
-    data: bytes = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
-    return data
+def _copy(tensor: Tensor) -> Tensor:
+    return tensor.detach().to("cpu", copy=True, memory_format=torch.contiguous_format)
 
 
 def _copy_into(path: Path, destinations: Mapping[str, Tensor]) -> None:

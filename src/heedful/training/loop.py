@@ -27,20 +27,19 @@ from heedful.training.checkpoint import (
     list_checkpoints,
     load_checkpoint,
     require_space,
-    retain,
-    save_checkpoint,
+    take_snapshot,
 )
 from heedful.training.ema import MovingAverage
 from heedful.training.interruption import Interruption, TrainingInterruptedError
 from heedful.training.journal import Journal, Listener, Record, finite
 from heedful.training.optimizer import build_optimizer
 from heedful.training.recorded_step import BatchT, RecordableBatch, StepRecorder
+from heedful.training.saving import Saver
 from heedful.training.schedule import learning_rate
 from heedful.training.state import MAX_SKIPPED_IN_A_ROW, Tally, TrainState
 from heedful.training.step import LossFunction, train_step
 
 BatchContra = TypeVar("BatchContra", bound=RecordableBatch, contravariant=True)
-_PAUSES_BEFORE_SAVING_AGAIN = (1.0, 5.0)
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,9 @@ def train(state: TrainState, task: TrainingTask[BatchT], run: Run) -> None:
     metrics, samples = Journal(run.folder / "metrics.jsonl"), Journal(run.folder / "samples.jsonl")
     _resume(state, run, metrics, samples)
     clock = _Clock()
+    saver = _saver(run)
     with Interruption() as interruption, ExitStack() as cleanup:
+        cleanup.callback(saver.wait)
         batches = task.batches_from(state.step * config.accumulate)
         if close := getattr(batches, "close", None):
             cleanup.callback(close)
@@ -134,15 +135,15 @@ def train(state: TrainState, task: TrainingTask[BatchT], run: Run) -> None:
             do_step(step_batches, learning_rate=rate)
             clock.count(sum(batch.num_target_tokens for batch in step_batches))
             if _due(state, config.log_every, config) or state.device.type == "cpu":
-                _stop_if_diverged(state, run)
+                _stop_if_diverged(state, run, saver)
             if _due(state, config.log_every, config):
                 _tell(run, metrics, _train_record(state, rate, clock.read(config.max_steps - state.step)))
             if _due(state, run.validation.every_steps, config):
                 with clock.stopped():
                     _validate(state, task, run, metrics, samples)
-            if _save_is_due(state, run) or interruption.received is not None:
+            if interruption.received is not None or _save_is_due(state, run, saver):
                 with clock.stopped():
-                    _save(state, run, metrics, samples)
+                    _save(state, run, metrics, samples, saver)
             if interruption.received is not None:
                 raise TrainingInterruptedError(interruption.received, state.step)
 
@@ -184,8 +185,9 @@ def _due(state: TrainState, every: int, config: TrainingConfig) -> bool:
     return state.step % every == 0 or state.step == config.max_steps
 
 
-def _stop_if_diverged(state: TrainState, run: Run) -> None:
+def _stop_if_diverged(state: TrainState, run: Run, saver: Saver) -> None:
     if int(state.tally.skipped_in_a_row.item()) >= MAX_SKIPPED_IN_A_ROW:
+        saver.wait()
         last = next(reversed(list_checkpoints(run.checkpoints)), 0)
         raise HeedfulError(
             f"Training stopped at step {state.step}: loss or gradient was not finite {MAX_SKIPPED_IN_A_ROW} steps in a "
@@ -232,38 +234,29 @@ def _has_lost_patience(scores: Mapping[int, float], patience: int | None) -> boo
     return patience is not None and sum(step > best[0] for step in scores) >= patience
 
 
-def _save_is_due(state: TrainState, run: Run) -> bool:
+def _save_is_due(state: TrainState, run: Run, saver: Saver) -> bool:
     """Save on schedule, at the end, and what belongs to the best so far."""
     if state.stopped_early or _due(state, run.training.checkpoint.every_steps, run.training):
         return True
     if state.step not in state.scores:
         return False
+    saver.wait()  # what is on its way is one of those it is compared with
     _, keep_best = _numbers_kept(run.training)
     return state.step in best_steps([*list_checkpoints(run.checkpoints), state.step], state.scores, keep_best)
 
 
-def _save(state: TrainState, run: Run, metrics: Journal, samples: Journal) -> None:
-    """Write a checkpoint; a disk that fails is tried again, because a long run should outlive a short trouble."""
-    _stop_if_diverged(state, run)
+def _save(state: TrainState, run: Run, metrics: Journal, samples: Journal, saver: Saver) -> None:
+    """Copy the state and have it written; the journal is on disk before a checkpoint that counts on it."""
+    _stop_if_diverged(state, run, saver)
     metrics.force_to_disk()
     samples.force_to_disk()
-    for pause in (*_PAUSES_BEFORE_SAVING_AGAIN, None):
-        try:
-            save_checkpoint(run.checkpoints, state, run.facts)
-            break
-        except HeedfulError as error:
-            if pause is None or not isinstance(error.__cause__, OSError):
-                raise
-            run.report(f"{error} Trying again in {pause:g} s.")
-            time.sleep(pause)
+    saver.save(take_snapshot(state, run.facts), state.scores)
+
+
+def _saver(run: Run) -> Saver:
     keep_last, keep_best = _numbers_kept(run.training)
-    retain(
-        run.checkpoints,
-        every_steps=run.training.checkpoint.every_steps,
-        keep_last=keep_last,
-        keep_best=keep_best,
-        scores=state.scores,
-    )
+    every_steps = run.training.checkpoint.every_steps
+    return Saver(run.checkpoints, every_steps=every_steps, keep_last=keep_last, keep_best=keep_best, report=run.report)
 
 
 def _numbers_kept(config: TrainingConfig) -> tuple[int, int]:
