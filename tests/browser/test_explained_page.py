@@ -121,10 +121,11 @@ def test_the_keyboard_is_enough(opened, page_file, trace) -> None:
 def test_the_tree_says_why_a_candidate_ended(opened, page_file, trace) -> None:
     pruned = next(node for node in trace.beam.nodes if node.fate == "pruned")
     with opened(page_file) as page:
+        page.locator(".tree g").nth(trace.beam.chosen).hover()
         assert "The translation: the best score" in page.inner_text(".said")
         page.locator(".tree g").nth(pruned.id).hover()
         assert f"Pruned at step {pruned.ended_at + 1}" in page.inner_text(".said")
-        assert f"{pruned.score:.3f}" in page.inner_text(".said")
+        assert f"{pruned.score:.3f}".replace("-", "−") in page.inner_text(".said")
 
 
 def test_it_speaks_chinese(opened, page_file) -> None:

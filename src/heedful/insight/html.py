@@ -1,13 +1,15 @@
 """A trace as one HTML file that needs nothing else: no network, no server, no package.
 
-Style and script of the folder `page` and the payload are put into one document. The payload is JSON in which no markup
-can begin, and the script shows text only as text; a content security policy in the document forbids every request.
+Style and modules of the folder `page` and the payload are put into one document. A file from disk may not import
+modules, so each becomes a function whose value is what the module exports. The payload is JSON in which no markup can
+begin, and the script shows text only as text; a content security policy in the document forbids every request.
 """
 
 import html
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 
 from heedful.insight.attention_weights import Floats, Kind
@@ -15,7 +17,10 @@ from heedful.insight.attribution import Attribution
 from heedful.insight.payload import to_payload
 from heedful.insight.trace import Trace
 
-_SCRIPTS = ("words.js", "drawing.js", "attention.js", "decoding.js", "main.js")
+_MAIN = "explained.js"
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w./-]+)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|const) (\w+))", re.MULTILINE)
+_EXPORTED_LIST = re.compile(r"export\{([^}]*)\};?\s*$")  # as minified modules end
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 
 
@@ -24,7 +29,6 @@ def render_page(
 ) -> str:
     """Return the whole document; see `to_payload` for the two that can be added."""
     payload = to_payload(trace, attribution=attribution, changes=changes)
-    script = "\n".join(_bare(_read(name)) for name in _SCRIPTS)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -42,7 +46,7 @@ def render_page(
 <script>
 "use strict";
 (() => {{
-{script}}})();
+{_script()}}})();
 </script>
 </body>
 </html>
@@ -62,9 +66,32 @@ def embed_json(payload: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _bare(module: str) -> str:
-    """Take imports and exports off a module, so that it can stand beside those it imports."""
-    return re.sub(r"^export ", "", re.sub(r"^import [^;]*;\n", "", module, flags=re.MULTILINE), flags=re.MULTILINE)
+@cache
+def _script() -> str:
+    """Put the main module and all it imports, each after those it needs, into one script."""
+    functions: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        if name in functions:
+            return
+        text = _read(name)
+        for _, needed in _IMPORT.findall(text):
+            add(needed)
+        functions[name] = f'modules["{name}"] = (() => {{\n{_as_function(text)}}})();\n'
+
+    add(_MAIN)
+    return "const modules = {};\n" + "".join(functions.values())
+
+
+def _as_function(module: str) -> str:
+    """Turn imports into names taken from the modules there are, and exports into the value that is returned."""
+    body = _IMPORT.sub(r'const {\1} = modules["\2"];\n', module)
+    exported = _EXPORT.findall(body)
+    if listed := _EXPORTED_LIST.search(body):
+        names = (pair.strip().split(" as ") for pair in listed[1].split(","))
+        exported = [f"{outside}: {inside}" for inside, outside in names]
+        body = body[: listed.start()] + "\n"
+    return f"{_EXPORT.sub('', body)}return {{ {', '.join(exported)} }};\n"
 
 
 def _read(name: str) -> str:

@@ -1,55 +1,10 @@
-// Elements, tokens and canvases. Text becomes text nodes only: nothing here parses markup.
+// What views draw with: how a token is spelled, how packed weights are read, and canvases that are sharp on every screen.
 
 export const KINDS = ["encoder", "decoder", "cross"];
-
-export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value);
-  }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
-  return made;
-}
-
-export function vector(tag, attributes = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
 
 /** A token as it is read: the mark that opens a word is left away, a space alone is shown. */
 export function spelled(token) {
   return token.text.replaceAll("▁", "") || (token.text ? "␣" : "∅");
-}
-
-/** A group of buttons of which one is chosen; arrow keys move inside it. */
-export function choice(label, options, current, choose) {
-  const group = element("div", { class: "choice", role: "radiogroup", "aria-label": label }, element("span", {}, label));
-  options.forEach(([value, text], number) => {
-    const button = element(
-      "button",
-      {
-        type: "button",
-        role: "radio",
-        "aria-checked": String(value === current),
-        tabindex: value === current ? "0" : "-1",
-        onclick: () => choose(value),
-        onkeydown: (event) => {
-          const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-          if (!move || event.shiftKey) return;
-          event.preventDefault();
-          event.stopPropagation();
-          choose(options[(number + move + options.length) % options.length][0]);
-        },
-      },
-      text,
-    );
-    button.dataset.focus = `${label}:${value}`;
-    group.append(button);
-  });
-  return group;
 }
 
 /** Unpack one layer: {shape: [heads, rows, columns], values}. */
@@ -60,8 +15,17 @@ export function unpack(packed) {
   return { shape: packed.shape, values };
 }
 
-/** One head of an unpacked layer as rows; head −1 is the mean of all. */
+const unpackedHeads = new WeakMap(); // layer → head → rows: views ask for the same heads again and again
+
+/** One head of an unpacked layer as rows, to be read only; head −1 is the mean of all. */
 export function headOf(layer, head) {
+  if (!unpackedHeads.has(layer)) unpackedHeads.set(layer, new Map());
+  const known = unpackedHeads.get(layer);
+  if (!known.has(head)) known.set(head, rowsOf(layer, head));
+  return known.get(head);
+}
+
+function rowsOf(layer, head) {
   const [heads, rows, columns] = layer.shape;
   const size = rows * columns;
   const flat = new Float32Array(size);
@@ -100,8 +64,8 @@ export function shortened(pen, text, width) {
   return text.slice(0, end) + "…";
 }
 
-/** A heat map with its tokens written at the rows and above the columns. */
-export function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked) {
+/** A heat map with its tokens written at the rows and above the columns; what is masked has no cell. */
+export function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked, isMasked = () => false) {
   const left = Math.min(92, Math.max(52, width * 0.2));
   const least = width < 420 ? 11 : 9; // smaller cells could not be labelled; what does not fit is scrolled to
   const cell = Math.max(least, Math.min(30, Math.floor((width - left - 4) / columnTokens.length)));
@@ -110,14 +74,16 @@ export function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked) {
   const size = Math.min(13, Math.max(8, cell - 3));
   pen.font = `${size}px system-ui, "PingFang SC", "Noto Sans CJK SC", sans-serif`;
   const [ink, soft, wash, heat] = ["--ink", "--soft", "--wash", "--heat"].map(colour);
-  pen.fillStyle = wash;
-  pen.fillRect(left, top, cell * columnTokens.length, cell * rowTokens.length);
+  const side = cell - (cell > 9 ? 1 : 0);
   pen.textBaseline = "middle";
   rows.forEach((row, y) => {
     const faint = marked !== null && marked !== y;
     row.forEach((weight, x) => {
+      if (isMasked(y, x)) return;
+      pen.fillStyle = wash;
+      pen.fillRect(left + x * cell, top + y * cell, cell, cell);
       pen.fillStyle = `rgb(${heat} / ${shade(weight) * (faint ? 0.35 : 1)})`;
-      pen.fillRect(left + x * cell, top + y * cell, cell - (cell > 9 ? 1 : 0), cell - (cell > 9 ? 1 : 0));
+      pen.fillRect(left + x * cell, top + y * cell, side, side);
     });
     pen.fillStyle = rowTokens[y].special ? soft : ink;
     pen.textAlign = "right";

@@ -10,9 +10,10 @@ export function Choice({ label, options, value, onChoose }) {
     if (!move || event.shiftKey) return;
     event.preventDefault();
     event.stopPropagation();
-    const next = (options.findIndex(([one]) => one === value) + move + options.length) % options.length;
+    const buttons = [...group.current.querySelectorAll("button")];
+    const next = (buttons.indexOf(event.target) + move + options.length) % options.length;
     onChoose(options[next][0]);
-    group.current.querySelectorAll("button")[next].focus();
+    buttons[next].focus();
   };
   return html`
     <div class="choice" role="radiogroup" aria-label=${label} ref=${group} onKeyDown=${onKeyDown}>
@@ -32,6 +33,14 @@ export function Slider({ label, min, max, step = 1, value, shown = String(value)
     <label class="range">${label}
       <input type="range" min=${min} max=${max} step=${step} value=${value} onInput=${(event) => onSlide(Number(event.target.value))} />
       <span>${shown}</span>
+    </label>`;
+}
+
+/** Something that is on or off. */
+export function Switch({ label, isOn, onSwitch }) {
+  return html`
+    <label class="switch">
+      <input type="checkbox" checked=${isOn} onChange=${(event) => onSwitch(event.target.checked)} />${label}
     </label>`;
 }
 

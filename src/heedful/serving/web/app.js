@@ -68,7 +68,7 @@ function follow(event, view) {
 function choose(id) {
   const sameTask = models.value.find((one) => one.id === id)?.task === model.value.task;
   state.model.value = id;
-  for (const name of ["target", "layer", "held", "prefix", "run", "checkpoint"]) state[name].value = null;
+  for (const name of ["target", "layer", "heads", "held", "cell", "prefix", "run", "checkpoint"]) state[name].value = null;
   state.source.value = "auto";
   state.head.value = -1;
   state.off.value = "";

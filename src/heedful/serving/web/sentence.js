@@ -8,7 +8,7 @@ import { words } from "./words.js";
 
 /** What a change of the sentence makes meaningless. */
 function forget() {
-  for (const name of ["held", "prefix"]) state[name].value = null;
+  for (const name of ["held", "cell", "prefix"]) state[name].value = null;
   state.step.value = 0;
 }
 

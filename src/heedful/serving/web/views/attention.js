@@ -1,7 +1,50 @@
-// The view "attention".
+// The view of attention on the server's page: what only a server can do for it, and the keys.
 
-import { html } from "/insight/vendor/preact.js";
+import { AttentionView } from "/insight/attention.js";
+import { followKey } from "/insight/attention_map.js";
+import { html, useEffect, useLayoutEffect } from "/insight/vendor/preact.js";
+import { attentionWords } from "/insight/words.js";
+import { post } from "../api.js";
+import { WithTrace } from "../sentence.js";
+import { language, state } from "../state.js";
+import { extras, trace, want } from "../tracing.js";
+
+/** The fields of a trace's request that say which sentence and which model. */
+const ABOUT = ["q", "source", "target", "model", "run", "checkpoint"];
+
+/** Ask for the numbers of one cell of the trace that is shown. */
+function openCell(place) {
+  const { data, request } = trace.peek();
+  const asked = JSON.parse(request);
+  return post("/api/trace/cell", {
+    ...Object.fromEntries(ABOUT.map((name) => [name, asked[name]])),
+    targetIds: data.target.tokens.map((token) => token.id),
+    ...place,
+  });
+}
+
+const ACTIONS = { openCell };
+
+function onKey(event) {
+  const { data, layers } = trace.peek();
+  if (!data || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest?.("input[type=text], textarea, select")) return;
+  if (event.key === "Escape") state.cell.value = null;
+  else if (!followKey(event, data, layers, state)) return;
+  event.preventDefault();
+}
 
 export function AttentionPage() {
-  return html`<section><h2>Attention</h2></section>`;
+  useLayoutEffect(() => {
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  const { status, request } = trace.value;
+  useEffect(() => {
+    if (status === "ready") want("attribution");
+  }, [status, request]);
+  return html`<${WithTrace}>${({ data, layers }) => html`<${AttentionView}
+    trace=${data} layers=${layers} state=${state} words=${attentionWords(language())}
+    attribution=${extras.attribution.value ?? { status: "loading" }} actions=${ACTIONS}
+  />`}<//>`;
 }

@@ -1,0 +1,52 @@
+// What a token being written looks at, beside what it rests on: attention is where a head looks, and no more.
+
+import { meanOf } from "./attention_map.js";
+import { colour, shade, spelled } from "./drawing.js";
+import { html } from "./vendor/preact.js";
+
+/**
+ * Speaks of the written token at `step`, or of the one pointed at among `rows`. `attribution` is {status, data, error}
+ * with a row for each written token, or null where it was not asked for.
+ */
+export function Beside({ trace, layers, look, pointed, rows, step: atRest, attribution, words }) {
+  const isPointed = look.kind !== "encoder" && pointed.value?.side === "row" && pointed.value.index < rows.length;
+  const step = isPointed ? rows[pointed.value.index].first : atRest;
+  const layer = look.kind === "cross" ? look.layer : layers.cross.length - 1;
+  const heads = look.kind === "cross" ? look.heads : null;
+  const attention = meanOf(layers.cross[layer], heads)[step];
+  const rests = attribution?.status === "ready" ? attribution.data[step] : null;
+  return html`
+    <div class="beside">
+      <h3>${words.besideTitle(spelled(trace.target.tokens[step]))}</h3>
+      <p class="note">${words.note}</p>
+      <${Strip} name="attention" tokens=${trace.source.tokens} values=${attention} title=${words.lookedAt(layer, heads)} />
+      ${rests && html`<${Strip} name="attribution" tokens=${trace.source.tokens} values=${rests} title=${words.restsOn} />`}
+      ${attribution?.status === "loading" && html`<p class="label" role="status">${words.attributing}</p>`}
+      ${attribution?.status === "failed" && html`<p class="label warning">${words.notAttributed(attribution.error)}</p>`}
+      ${attribution === null && html`<p class="label">${words.noAttribution}</p>`}
+    </div>`;
+}
+
+/** Tokens shaded by a number each; where numbers have signs, those against are in the other colour. */
+function Strip({ name, tokens, values, title }) {
+  const isSigned = name === "attribution";
+  const largest = isSigned ? Math.max(1e-9, ...values.map(Math.abs)) : 1;
+  return html`
+    <p class="label">${title}</p>
+    <div class=${`chips stacked strip ${name}`}>
+      ${tokens.map((token, number) => {
+        const part = values[number] / largest;
+        const strength = isSigned ? Math.abs(part) : shade(part);
+        const value = isSigned ? signed(values[number]) : values[number].toFixed(3);
+        return html`<span
+          key=${number} class=${`chip${token.special ? " special" : ""}`} title=${value}
+          style=${{ background: `rgb(${colour(part < 0 ? "--against" : "--heat")} / ${0.7 * strength})` }}
+        >${spelled(token)}<small>${isSigned ? value : values[number].toFixed(2)}</small></span>`;
+      })}
+    </div>`;
+}
+
+/** A number with its sign, the true minus. */
+export function signed(value, digits = 2) {
+  return (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
+}

@@ -1,0 +1,117 @@
+// The page of one translation, complete in one file: it reads the trace beside it and holds the state all views share.
+
+import { AttentionView } from "./attention.js";
+import { followKey } from "./attention_map.js";
+import { BeamView } from "./beam.js";
+import { minused } from "./decoding_words.js";
+import { KINDS, shade, unpack } from "./drawing.js";
+import { DecodingView } from "./steps.js";
+import { html, render, signal, useEffect, useLayoutEffect, useSignal } from "./vendor/preact.js";
+import { attentionWords, pageWords } from "./words.js";
+
+const trace = JSON.parse(document.getElementById("trace").textContent);
+const layers = Object.fromEntries(KINDS.map((kind) => [kind, trace.attention[kind].map(unpack)]));
+const FIRST = {
+  kind: "cross", layer: null, head: -1, heads: null, step: 0, held: null, cell: null, mass: 0.9, units: "tokens",
+  symbols: "shown", shading: "attention", beam: null, language: navigator.language.startsWith("zh") ? "zh" : "en",
+};
+const state = Object.fromEntries(Object.entries(FIRST).map(([name, value]) => [name, signal(value)]));
+
+/** Where the words of a side begin and end in its text, with what stands between them. */
+function partsOf(side) {
+  const { text, tokens } = trace[side];
+  const parts = [];
+  let done = 0;
+  trace.alignment[side].forEach((word, number) => {
+    const { end } = tokens[word.end - 1];
+    const { start } = tokens[word.first];
+    const begin = Math.max(done, Math.min(end, text[start] === " " ? start + 1 : start));
+    parts.push({ text: text.slice(done, begin), number: null }, { text: text.slice(begin, end), number });
+    done = Math.max(done, end);
+  });
+  return [...parts, { text: text.slice(done), number: null }];
+}
+
+const PARTS = { source: partsOf("source"), target: partsOf("target") };
+
+/** How brightly a word shines when `lit` is pointed at: by how much the one looks at the other. */
+function glow(lit, side, number) {
+  if (lit === null) return "";
+  const { weights } = trace.alignment;
+  const weight = lit.side === side ? 0.6 * Number(lit.number === number)
+    : lit.side === "target" ? weights[lit.number][number] : weights[number][lit.number];
+  return weight > 0.04 ? `rgb(var(--heat) / ${0.6 * shade(weight)})` : "";
+}
+
+function Sentence({ side, lit }) {
+  const words = PARTS[side].map(({ text, number }, key) =>
+    number === null ? text : html`<span
+      key=${key} class="word" style=${{ background: glow(lit.value, side, number) }}
+      onMouseEnter=${() => { lit.value = { side, number }; }} onMouseLeave=${() => { lit.value = null; }}
+    >${text}</span>`,
+  );
+  return html`
+    <div class=${`sentence ${side}`}>
+      <span class="language">${trace[side].language ?? ""}</span>
+      ${side === "target" ? html`<h1>${words}</h1>` : html`<p>${words}</p>`}
+    </div>`;
+}
+
+function Sentences() {
+  const lit = useSignal(null);
+  const isLong = trace.source.text.length + trace.target.text.length > 240;
+  return html`
+    <div class=${isLong ? "sentences long" : "sentences"}>
+      <${Sentence} side="source" lit=${lit} /><${Sentence} side="target" lit=${lit} />
+    </div>`;
+}
+
+function Facts({ words }) {
+  const facts = [
+    [words.score, minused(trace.score, 3)],
+    [words.logProb, minused(trace.log_prob, 2)],
+    [words.perplexity, Math.exp(-trace.log_prob / trace.target.tokens.length).toFixed(2)],
+  ];
+  if (trace.engine === "int8") facts.push([words.int8, Math.abs(trace.log_prob - trace.forced_log_prob).toFixed(4)]);
+  return html`
+    <div class="facts">
+      ${facts.map(([name, value]) => html`<span key=${name}>${name} <b>${value}</b></span>`)}
+      ${trace.warnings.map((warning) => html`<span key=${warning.code} class="warning">⚠ ${warning.message}</span>`)}
+    </div>`;
+}
+
+function onKey(event) {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (followKey(event, trace, layers, state)) event.preventDefault();
+}
+
+function Page() {
+  const language = state.language.value;
+  const words = pageWords(language);
+  useEffect(() => {
+    document.documentElement.lang = language;
+    document.title = `${trace.target.text} – Heedful`;
+  }, [language]);
+  useLayoutEffect(() => {
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  const shared = { trace, layers, state, language };
+  return html`
+    <div class="bar">
+      <strong>Heedful</strong>${words.title}<span class="grow"></span>
+      <button type="button" class="plain" onClick=${() => { state.language.value = language === "en" ? "zh" : "en"; }}>
+        ${words.other}
+      </button>
+    </div>
+    <${Sentences} />
+    <${Facts} words=${words} />
+    <${AttentionView} ...${shared} words=${attentionWords(language)} />
+    <${DecodingView} ...${shared} />
+    <${BeamView} ...${shared} />
+    <footer>
+      <p class="keys">${words.keys.map(([keys, text]) => html`<span key=${keys}><kbd>${keys}</kbd> ${text}</span>`)}</p>
+    </footer>`;
+}
+
+render(html`<${Page} />`, document.getElementById("page"));
