@@ -21,7 +21,12 @@ from benchmarks.load import Answer, ServerProcess, exchange
 from schemathesis import GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
+from heedful.models.classifier_folder import save_classifier
+
+from ..unit.serving.test_runs import make_run
+from ..unit.tasks.test_classification import make_folder
 from ..unit.tasks.tiny_models import save_model
+from .test_serve_tasks import write_language_model
 
 KEY = "a-key-of-this-test"
 CANARY = "xyzzy-canary"
@@ -29,8 +34,13 @@ CANARY = "xyzzy-canary"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    folder = save_model(tmp_path_factory.mktemp("model") / "tiny", languages=("de", "en"))
-    with ServerProcess("--model", folder, HEEDFUL_API_KEY=KEY) as process:
+    base = tmp_path_factory.mktemp("model")
+    tiny = save_model(base / "tiny", languages=("de", "en"))
+    save_classifier(base / "labels", make_folder())
+    write_language_model(base / "bytes")
+    models = [argument for folder in (tiny, base / "labels", base / "bytes") for argument in ("--model", folder)]
+    make_run(base / "runs" / "one", rows=3)
+    with ServerProcess(*models, "--runs", base / "runs", HEEDFUL_API_KEY=KEY) as process:
         yield process
         assert "Traceback" not in "".join(process.log)
         assert CANARY not in "".join(process.log)
@@ -109,6 +119,63 @@ def test_bad_input_is_answered_with_4xx_within_a_second(
 ) -> None:
     assert_refused(send(server, body, *headers), status)
     assert send(server, GOOD, JSON_HEADER).status == 200
+
+
+TRACE = {"q": "where", "source": "en", "target": "de"}
+CELL = {**TRACE, "targetIds": [9], "kind": "cross", "layer": 0, "head": 0, "row": 0, "column": 0}
+
+
+@pytest.mark.parametrize(
+    ("path", "good", "wrong"),
+    [
+        ("/api/trace", TRACE, {"prefixIds": ["9"], "beam": 2.5, "attribution": 1, "headsOff": ["cross.0.0"]}),
+        ("/api/trace", TRACE, {"prefixIds": [-1], "headsOff": [["cross", 0]], "run": 7, "headChanges": "true"}),
+        ("/api/trace", TRACE, {"prefixIds": [9] * 257, "headsOff": [["cross", 0, 0]] * 1025, "checkpoint": 2**60}),
+        ("/api/trace", TRACE, {"prefixIds": {"0": 9}, "headsOff": [["cross", 0, 10**400]], "hypothesis": [CANARY]}),
+        ("/api/trace", {**TRACE, "run": "one", "checkpoint": 5}, {"checkpoint": "5", "run": "../one"}),
+        ("/api/trace/cell", CELL, {"targetIds": [], "kind": CANARY, "layer": -1, "head": 1.5, "row": 4096}),
+        ("/api/trace/cell", CELL, {"targetIds": [[9]], "column": True, "row": None, "q": "\ud800"}),
+        ("/api/classify/trace", {"q": "a good film"}, {"q": [CANARY], "model": "../labels"}),
+        ("/api/text/trace", {"q": "the sea"}, {"q": {"a": 1}, "numRead": 129, "model": 5}),
+        ("/api/text/trace", {"q": "the sea"}, {"q": "\udfff", "numRead": 0}),
+        ("/api/generate", {"prompt": "the", "maxTokens": 2, "top": 2}, {"top": 21, "temperature": "0"}),
+        ("/api/generate", {"prompt": "the", "maxTokens": 2, "top": 2}, {"top": -1, "prompt": "\ud800"}),
+    ],
+)
+def test_every_wrong_field_of_what_the_page_asks_is_refused(
+    server: ServerProcess, path: str, good: dict[str, object], wrong: dict[str, object]
+) -> None:
+    for name, value in wrong.items():
+        assert_refused(send(server, json.dumps({**good, name: value}).encode(), JSON_HEADER, path=path), 400, 404)
+        body = json.dumps({**good, name: None}).replace("null", "NaN").encode()
+        assert_refused(send(server, body, JSON_HEADER, path=path), 400)
+    if "run" not in good:
+        assert send(server, json.dumps(good).encode(), JSON_HEADER, path=path).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/api/positions?length=NaN", 400),
+        ("/api/positions?length=1e2", 400),
+        ("/api/positions?length=" + "9" * 30_000, 400),
+        ("/api/positions?side=%00&length=64", 400),
+        ("/api/positions?model=%ED%A0%80", 400),
+        ("/api/positions?" + "length=1&" * 5_000 + "length=0", 400),
+        ("/api/runs/one/journal?after=-1", 400),
+        ("/api/runs/one/journal?after=" + "1" * 5_000, 400),
+        ("/api/runs/one/journal?afterSamples=Infinity", 400),
+        ("/api/runs/one/events?after=[]", 400),
+        ("/api/runs/%2e%2e%2fone/journal", 404),
+        ("/api/runs/%ff%fe/journal", 404),
+        ("/api/runs/" + "a" * 10_000 + "/events", 404),
+        ("/web/%2e%2e/app.py", 404),
+        ("/insight/" + "../" * 1_000 + "etc/passwd", 404),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_wrong_addresses_are_refused(server: ServerProcess, path: str, status: int) -> None:
+    assert_refused(send(server, b"", path=path, method="GET"), status)
 
 
 def test_a_body_without_an_end_is_cut_off(server: ServerProcess) -> None:
@@ -191,8 +258,9 @@ def is_closed(connection: socket.socket, drop: bytes) -> bool:
 def test_every_route_but_health_asks_for_the_key(server: ServerProcess) -> None:
     schema = json.loads(send(server, b"", path="/openapi.json", method="GET").body)
     routes = [(path, method.upper()) for path, methods in schema["paths"].items() for method in methods]
-    assert len(routes) >= 9
-    for path, method in [*routes, ("/docs", "GET"), ("/docs.js", "GET"), ("/openapi.json", "GET"), ("/nothing", "GET")]:
+    assert len(routes) >= 18
+    pages = ("/", "/web/app.js", "/insight/page.css", "/docs", "/docs.js", "/openapi.json", "/nothing")
+    for path, method in [*routes, *((page, "GET") for page in pages)]:
         for header in ("", "Authorization: Bearer wrong\r\n", "X-API-Key: \r\n", "Authorization: Basic !\r\n"):
             head = (
                 f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{header}Content-Length: 0\r\n\r\n"
@@ -240,11 +308,11 @@ def test_no_generated_request_breaks_it(server: ServerProcess) -> None:
     """Let schemathesis draw requests, good and bad, from the server's own description of itself."""
     schema = schemathesis.openapi.from_url(f"{server.url}/openapi.json", headers={"Authorization": f"Bearer {KEY}"})
     operations = [operation.ok() for operation in schema.get_all_operations()]
-    assert len(operations) >= 9
+    assert len(operations) >= 18
     for operation in operations:
-        has_body = operation.method == "post"
-        for mode in GenerationMode if has_body else [GenerationMode.POSITIVE]:
-            draw(operation, mode, max_examples=12 if has_body else 2)
+        has_input = operation.method == "post" or bool(list(operation.query))
+        for mode in GenerationMode if has_input else [GenerationMode.POSITIVE]:
+            draw(operation, mode, max_examples=12 if has_input else 2)
 
 
 def draw(operation: schemathesis.APIOperation, mode: GenerationMode, max_examples: int) -> None:

@@ -38,7 +38,7 @@ from heedful.serving.measures import CONTENT_TYPE
 from heedful.serving.pages import add_pages
 from heedful.serving.refusals import describe, refuse
 from heedful.serving.rendering import answer_of, label_of, languages_of, percent, piece_of, server_sent, stream_event
-from heedful.serving.routing import EventStream, Server, body_of, ending_with_error, takes
+from heedful.serving.routing import EVENTS, EventStream, Server, body_of, ending_with_error, takes
 from heedful.serving.texts import TranslatedText
 from heedful.serving.tracing import add_other_traces, add_traces
 from heedful.serving.translating import Asked, TranslationEngine, Written
@@ -141,7 +141,13 @@ def _add_own(app: FastAPI, server: Server) -> None:
         runs = await asyncio.to_thread(lambda: [server.runs.of_model(row["id"]) for row in rows])
         return JSONResponse([{**row, "run": run} for row, run in zip(rows, runs, strict=True)])
 
-    @app.post("/api/translate/stream", openapi_extra=takes(StreamRequest), response_class=EventStream, tags=["heedful"])
+    @app.post(
+        "/api/translate/stream",
+        openapi_extra=takes(StreamRequest),
+        response_class=EventStream,
+        responses=EVENTS,
+        tags=["heedful"],
+    )
     async def stream(request: Request) -> Response:
         """Translate sentence by sentence, as server-sent events.
 
@@ -171,7 +177,13 @@ def _add_other_tasks(app: FastAPI, server: Server) -> None:
         answers = [label_of(one, explain=asked.explain) for one in found]
         return JSONResponse(answers[0] if isinstance(asked.q, str) else answers)
 
-    @app.post("/api/generate", openapi_extra=takes(GenerateRequest), response_class=EventStream, tags=["heedful"])
+    @app.post(
+        "/api/generate",
+        openapi_extra=takes(GenerateRequest),
+        response_class=EventStream,
+        responses=EVENTS,
+        tags=["heedful"],
+    )
     async def generate(request: Request) -> Response:
         """Let a language model go on with a text, as server-sent events: `text` as it comes, then `done` or `error`."""
         asked = await body_of(GenerateRequest, request)

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 
 from heedful.serving.batching import RefusedError
 from heedful.serving.rendering import server_sent
-from heedful.serving.routing import EventStream, Server, asks, ending_with_error, query_of
+from heedful.serving.routing import EVENTS, EventStream, Server, asks, ending_with_error, query_of
 from heedful.serving.runs import JournalReader
 from heedful.serving.trace_requests import JournalQuery, RunFacts
 
@@ -37,7 +37,13 @@ def add_runs(app: FastAPI, server: Server) -> None:
         reader = await _reader(server, run_id, query_of(JournalQuery, request))
         return JSONResponse(await asyncio.to_thread(reader.read))
 
-    @app.get("/api/runs/{run_id}/events", openapi_extra=asks(JournalQuery), response_class=EventStream, tags=["runs"])
+    @app.get(
+        "/api/runs/{run_id}/events",
+        openapi_extra=asks(JournalQuery),
+        response_class=EventStream,
+        responses=EVENTS,
+        tags=["runs"],
+    )
     async def events(run_id: str, request: Request) -> Response:
         """Give the journal of a run, and then what is added to it, as server-sent events named `journal`."""
         reader = await _reader(server, run_id, query_of(JournalQuery, request))

@@ -23,6 +23,22 @@ from heedful.serving.runs import Runs
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
+EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Server-sent events, each with a name and an object as JSON.",
+        "content": {
+            "text/event-stream": {
+                "schema": {
+                    "type": "object",
+                    "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+                    "required": ["event", "data"],
+                }
+            }
+        },
+    }
+}
+"""What a route that sends events gives, for /docs."""
+
 
 @dataclass(frozen=True)
 class Server:
