@@ -4,6 +4,7 @@
 import { effect, signal } from "/insight/vendor/preact.js";
 
 const LONGEST_IN_ADDRESS = 4000; // characters of a text as an address spells them; servers refuse lines of 64 kB
+const LEAST_PAUSE = 100; // milliseconds between two changes of the address; browsers refuse more than some hundred at once
 const EXAMPLE = "Where is the nearest station, please?";
 
 const word = (fallback) => ({ fallback, read: (text) => text, write: (value) => value });
@@ -43,6 +44,11 @@ const FIELDS = {
   shading: oneOf("attention", "attribution"),
   prefix: numbers,
   off: word(""),
+  side: oneOf("source", "target"),
+  positions: number(64), // how many are shown
+  position: number(null), // none is pointed at
+  dimension: number(4),
+  order: oneOf("stored", "sorted"), // of the dimensions
   run: word(null),
   runs: word(""), // whose curves are compared; none is the one that matters most
   checkpoint: number(null),
@@ -79,7 +85,7 @@ export function queryWith(changes = {}) {
  * too long for an address is kept beside it in the browser's history, so that it outlives a reload.
  */
 export function followAddress() {
-  let place;
+  let [place, timer, last] = [null, null, -LEAST_PAUSE];
   const arrive = () => {
     readQuery(location.search);
     if (history.state?.text) state.text.value = history.state.text;
@@ -92,9 +98,15 @@ export function followAddress() {
     const text = isLong(state.text.value) ? state.text.value : null;
     const there = `${state.view.value} ${state.chapter.value}`;
     const isSame = address === location.search || (address === location.pathname && !location.search);
+    clearTimeout(timer);
     if (isSame && text === (history.state?.text ?? null)) return;
-    history[there === place ? "replaceState" : "pushState"](text && { text }, "", address);
-    place = there;
+    const write = () => {
+      history[there === place ? "replaceState" : "pushState"](text && { text }, "", address);
+      [place, last] = [there, performance.now()];
+    };
+    const pause = there === place ? last + LEAST_PAUSE - performance.now() : 0;
+    if (pause > 0) timer = setTimeout(write, pause);
+    else write();
   });
 }
 

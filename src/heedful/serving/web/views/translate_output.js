@@ -47,7 +47,8 @@ export function Shaded({ whole, language }) {
     >${part.text}</span>`;
   };
   return html`
-    <div class=${sized(whole.text)} lang=${language} ref=${box} role="group" aria-label=${said.target} onKeyDown=${onKeyDown}
+    <div
+      class=${sized(whole.text)} lang=${language} ref=${box} role="group" aria-label=${said.target} onKeyDown=${onKeyDown}
       onMouseLeave=${() => setCurrent(null)}>
       ${lines.map((row, line) => html`<p key=${line}>${row.map(show)}</p>`)}
     </div>

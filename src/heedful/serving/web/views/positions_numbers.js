@@ -1,0 +1,62 @@
+// The numbers of a position table: unpacking them, and what the formula of section 3.5 says about a dimension.
+// Knows arrays; knows nothing of pictures.
+
+/** One half-precision number, from its 16 bits: a sign, 5 bits of exponent, 10 of fraction. */
+function halfOf(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
+}
+
+/** An array in half precision as {shape: [rows, columns], values}. */
+export function unpackHalves(packed) {
+  const bytes = Uint8Array.from(atob(packed.data), (character) => character.charCodeAt(0));
+  const view = new DataView(bytes.buffer);
+  const values = new Float32Array(bytes.length / 2).map((_, number) => halfOf(view.getUint16(2 * number, true)));
+  return { shape: packed.shape, values };
+}
+
+export const rowOf = ({ shape: [, columns], values }, row) =>
+  Array.from(values.subarray(row * columns, (row + 1) * columns));
+
+export const columnOf = ({ shape: [rows, columns], values }, column) =>
+  Array.from({ length: rows }, (_, row) => values[row * columns + column]);
+
+/** The largest distance from 0, so that a picture uses all its colours. */
+export const limitOf = ({ values }) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
+
+/**
+ * What a dimension of a sinusoidal table is: {isSine, partner, wavelength}. At position 0 every sine is 0 and every
+ * cosine 1, which tells whether cosines stand beside their sines or in a half of their own.
+ */
+export function waveOf(table, dimension) {
+  const dim = table.shape[1];
+  const isBeside = table.values[1] > 0.5;
+  const half = dim / 2;
+  const isSine = isBeside ? dimension % 2 === 0 : dimension < half;
+  const pair = isBeside ? Math.floor(dimension / 2) : dimension % half;
+  const partner = isBeside ? dimension + (isSine ? 1 : -1) : dimension + (isSine ? half : -half);
+  return { isSine, partner, wavelength: 2 * Math.PI * 10000 ** ((2 * pair) / dim) };
+}
+
+/** The dimensions with all sines before all cosines, quickest first; as stored, where they are so already. */
+export function sortedDimensions(table) {
+  const all = Array.from({ length: table.shape[1] }, (_, dimension) => dimension);
+  const isSine = (dimension) => waveOf(table, dimension).isSine;
+  return [...all.filter(isSine), ...all.filter((dimension) => !isSine(dimension))];
+}
+
+/** The table with its columns in another order. */
+export function reordered({ shape, values }, dimensions) {
+  const [rows, columns] = shape;
+  const moved = new Float32Array(values.length);
+  for (let row = 0; row < rows; row++) {
+    dimensions.forEach((from, to) => { moved[row * columns + to] = values[row * columns + from]; });
+  }
+  return { shape, values: moved };
+}
+
+/** A number with its sign, in as many digits as half precision has. */
+export const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
