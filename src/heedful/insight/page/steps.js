@@ -3,6 +3,7 @@
 // `attribute()` computes an attribution, `continueFrom(step, tokenId)` lets the translation go on with another token.
 
 import { html, useEffect, useState } from "./vendor/preact.js";
+import { chooseHeads } from "./attention_map.js";
 import { decodingWords, minused, percentOf } from "./decoding_words.js";
 import { headOf, shade, spelled } from "./drawing.js";
 import { Card, Choice } from "./parts.js";
@@ -89,7 +90,7 @@ function HeadChoice({ layers, state, place, said }) {
     />
     <${Choice}
       label=${said.head} options=${[[-1, said.mean], ...counted(layers.cross[0].shape[0])]} value=${place.head}
-      onChoose=${(head) => { state.head.value = head; }}
+      onChoose=${(head) => chooseHeads(state, head < 0 ? null : [head])}
     />`;
 }
 
