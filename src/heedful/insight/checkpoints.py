@@ -64,6 +64,11 @@ def trace_checkpoints(
         yield CheckpointTrace(step, trace)
 
 
+def checkpoint_steps(run_folder: Path) -> list[int]:
+    """Return the steps at which a run, of any task, can be looked at, ascending; whether they are intact shows then."""
+    return list(list_checkpoints(run_folder / "checkpoints"))
+
+
 def load_checkpoint_translator(run_folder: Path, step: int, *, device: torch.device) -> Translator:
     """Make the translator a run had become at one step; `ModelFolderError` says what is wrong with a checkpoint.
 

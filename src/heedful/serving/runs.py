@@ -16,12 +16,11 @@ from typing import Any
 from heedful.config.load import AnyRun, load_any
 from heedful.config.run import RunConfig
 from heedful.errors import HeedfulError
+from heedful.insight.checkpoints import checkpoint_steps
 from heedful.serving.bodies import BadRequestError
 from heedful.serving.engines import id_of, ids_of
 from heedful.serving.limits import Limits
-from heedful.tasks.run_folder import CONFIG, has_begun
-from heedful.training.checkpoint import list_checkpoints
-from heedful.training.run_lock import is_locked
+from heedful.tasks.run_folder import CONFIG, has_begun, is_training
 
 EXAMPLE_ID = "example"
 METRICS, SAMPLES = "metrics.jsonl", "samples.jsonl"
@@ -39,12 +38,12 @@ class Run:
     @property
     def checkpoints(self) -> list[int]:
         """The steps it can be looked at, ascending."""
-        return list(list_checkpoints(self.folder / "checkpoints"))
+        return checkpoint_steps(self.folder)
 
     @property
     def is_running(self) -> bool:
         """Say whether a process trains it now: it holds the lock of the folder."""
-        return is_locked(self.folder)
+        return is_training(self.folder)
 
     @property
     def is_traceable(self) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from heedful.config.load import AnyRun, changed_settings, dump_toml, load_any
 from heedful.errors import UserError
 from heedful.files import write_atomic
+from heedful.training.run_lock import is_locked
 
 CONFIG, TOKENIZER, ENVIRONMENT, MODEL = "config.toml", "tokenizer.json", "environment.json", "model"
 
@@ -50,6 +51,11 @@ def run_folder_of(config: AnyRun) -> Path:
 def has_begun(folder: Path) -> bool:
     """Tell whether `folder` holds a run."""
     return (folder / CONFIG).exists()
+
+
+def is_training(folder: Path) -> bool:
+    """Tell whether a process trains the run in `folder` now."""
+    return is_locked(folder)
 
 
 def check_run_folder(folder: Path, config: AnyRun, *, resume: bool, say: Callable[[str], None]) -> None:
