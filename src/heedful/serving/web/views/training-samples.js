@@ -1,0 +1,133 @@
+// What a run wrote at its validations, one row for each, with the changes marked.
+
+import { html } from "/insight/vendor/preact.js";
+import { Card } from "/insight/parts.js";
+import { state } from "../state.js";
+import { chooseCheckpoint, closer, journalOf } from "./training-runs.js";
+import { words } from "./training.words.js";
+
+const WORDS = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}\p{N}])+|\s+|./gu; // a mark is a piece by itself
+const isSpace = (piece) => !piece.trim();
+
+/** The pieces of a text, each with whether it stands, in this order, in the text before as well. */
+export function changesIn(before, after) {
+  const [old, now] = [before, after].map((text) => (text.match(WORDS) ?? []).filter((piece) => !isSpace(piece)));
+  const common = Array.from({ length: old.length + 1 }, () => new Uint16Array(now.length + 1));
+  for (let i = old.length - 1; i >= 0; i--) {
+    for (let j = now.length - 1; j >= 0; j--) {
+      common[i][j] = old[i] === now[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
+    }
+  }
+  const kept = new Set();
+  for (let i = 0, j = 0; i < old.length && j < now.length;) {
+    if (old[i] === now[j]) {
+      kept.add(j);
+      i++;
+      j++;
+    } else if (common[i + 1][j] >= common[i][j + 1]) i++;
+    else j++;
+  }
+  let number = 0;
+  return (after.match(WORDS) ?? []).map((piece) => ({ piece, isNew: !isSpace(piece) && !kept.has(number++) }));
+}
+
+/** Samples by step, in the order they were written. */
+function byStep(samples) {
+  const steps = new Map();
+  for (const sample of samples) steps.set(sample.step, [...(steps.get(sample.step) ?? []), sample]);
+  return [...steps];
+}
+
+function Step({ run, step }) {
+  const checkpoints = journalOf(run).checkpoints;
+  const shown = step.toLocaleString("en-US");
+  if (run.task !== "translation" || !checkpoints.includes(step)) return html`<span class="number">${shown}</span>`;
+  const isChosen = state.run.value === run.id && state.checkpoint.value === step;
+  return html`<button
+    type="button" class="plain number" aria-pressed=${isChosen} onClick=${() => chooseCheckpoint(run, step)}
+  >${shown}</button>`;
+}
+
+function Written({ before, sample }) {
+  const said = words();
+  const { translation, reference } = sample;
+  const pieces = before === null ? [{ piece: translation, isNew: false }] : changesIn(before, translation);
+  return html`
+    <td class=${before === translation ? "same" : ""}>
+      ${pieces.map(({ piece, isNew }, place) => (isNew ? html`<mark key=${place}>${piece}</mark>` : piece))}
+      ${translation === reference && html`<span class="exact" title=${said.exact} aria-label=${said.exact}> ✓</span>`}
+    </td>`;
+}
+
+function Translations({ run, rows }) {
+  const said = words();
+  const first = rows[0][1];
+  return html`
+    <table class="samples">
+      <thead>
+        <tr>
+          <th scope="col">${said.step}</th>
+          ${first.map((sample, column) => html`
+            <th key=${column} scope="col">${sample.source}
+              <span class="reference"><i>${said.reference}</i> ${sample.reference}</span></th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(([step, samples], row) => html`
+          <tr key=${step} aria-current=${state.run.value === run.id && state.checkpoint.value === step ? "step" : null}>
+            <th scope="row"><${Step} run=${run} step=${step} /></th>
+            ${samples.map((sample, column) => html`<${Written}
+              key=${column} sample=${sample} before=${row > 0 ? rows[row - 1][1][column]?.translation ?? null : null}
+            />`)}
+          </tr>`)}
+      </tbody>
+    </table>`;
+}
+
+function Mistakes({ rows }) {
+  const said = words();
+  const names = [said.step, said.text, said.label, said.decided, said.probability];
+  return html`
+    <table class="samples">
+      <thead><tr>${names.map((name) => html`<th key=${name} scope="col">${name}</th>`)}</tr></thead>
+      <tbody>
+        ${rows.flatMap(([step, samples]) => samples.map((sample, place) => html`
+          <tr key=${`${step} ${place}`}>
+            <th scope="row">${place === 0 && html`<span class="number">${step.toLocaleString("en-US")}</span>`}</th>
+            <td>${sample.text}</td><td>${sample.label}</td><td>${sample.decided}</td>
+            <td class="number">${(100 * sample.probability).toFixed(1)} %</td>
+          </tr>`))}
+      </tbody>
+    </table>`;
+}
+
+function Texts({ rows }) {
+  const said = words();
+  return html`
+    <table class="samples">
+      <thead><tr><th scope="col">${said.step}</th><th scope="col">${said.text}</th></tr></thead>
+      <tbody>
+        ${rows.map(([step, samples]) => html`
+          <tr key=${step}>
+            <th scope="row"><span class="number">${step.toLocaleString("en-US")}</span></th>
+            <td class="written">${samples.map((sample) => sample.text).join("\n")}</td>
+          </tr>`)}
+      </tbody>
+    </table>`;
+}
+
+const TABLES = { translation: Translations, classification: Mistakes, language_modeling: Texts };
+
+export function Samples() {
+  const said = words();
+  const run = closer.value;
+  const rows = run ? byStep(journalOf(run).samples) : [];
+  if (!rows.length) return null;
+  const Table = TABLES[run.task];
+  return html`
+    <${Card} title=${said.samples} hint=${said.samplesHint[run.task]}>
+      <div class="scroll" tabindex="0" role="group" aria-label=${said.samples}>
+        <${Table} run=${run} rows=${rows} />
+      </div>
+    <//>`;
+}
