@@ -37,7 +37,7 @@ function Strip({ name, tokens, values, title }) {
       ${tokens.map((token, number) => {
         const part = values[number] / largest;
         const strength = isSigned ? Math.abs(part) : shade(part);
-        const value = isSigned ? signed(values[number]) : values[number].toFixed(3);
+        const value = isSigned ? signed(values[number], 3) : values[number].toFixed(3);
         return html`<span
           key=${number} class=${`chip${token.special ? " special" : ""}`} title=${value}
           style=${{ background: `rgb(${colour(part < 0 ? "--against" : "--heat")} / ${0.7 * strength})` }}
@@ -46,7 +46,8 @@ function Strip({ name, tokens, values, title }) {
     </div>`;
 }
 
-/** A number with its sign, the true minus. */
+/** A number with its sign, the true minus; what is nothing in these digits has none. */
 export function signed(value, digits = 2) {
-  return (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
+  const size = Math.abs(value).toFixed(digits);
+  return (Number(size) === 0 ? "" : value < 0 ? "−" : "+") + size;
 }

@@ -32,27 +32,34 @@ export function Cell({ place, open, rowToken, columnTokens, why, words, onClose 
       ${answer.status === "failed" && html`<p class="warning" role="alert">${words.notOpened(answer.error)}</p>`}
       ${!answer.data && answer.status === "loading" && html`<p class="label" role="status">${words.opening}</p>`}
       ${answer.data && html`
-        <${Steps} cell=${answer.data} column=${column} names=${names} words=${words} />
-        <${Row} cell=${answer.data} tokens=${columnTokens} column=${column} words=${words} />`}
+        <${Vectors} cell=${answer.data} names=${names} words=${words} />
+        <div class="two">
+          <${Steps} cell=${answer.data} column=${column} words=${words} />
+          <${Row} cell=${answer.data} tokens=${columnTokens} column=${column} words=${words} />
+        </div>`}
     </div>`;
 }
 
-function Steps({ cell, column, names, words }) {
+function Vectors({ cell, names, words }) {
   const products = cell.query.map((value, i) => value * cell.key[i]);
-  const scores = cell.rowScores.filter((score) => score !== null);
-  const top = Math.max(...scores);
-  const total = scores.reduce((sum, score) => sum + Math.exp(score - top), 0);
-  const numHidden = cell.rowScores.length - scores.length;
-  const isHidden = cell.rowScores[column] === null;
   const largest = Math.max(...cell.query.map(Math.abs), ...cell.key.map(Math.abs));
-  const step = (name, sign, text, number) => html`
-    <li class=${name}><b>${sign}</b><span>${text}</span><output>${number}</output></li>`;
   return html`
     <div class="vectors">
       <${Bars} values=${cell.query} largest=${largest} name="q" title=${words.query(names[0])} />
       <${Bars} values=${cell.key} largest=${largest} name="k" title=${words.key(names[1])} />
       <${Bars} values=${products} largest=${Math.max(...products.map(Math.abs))} name="q × k" title=${words.products} />
-    </div>
+    </div>`;
+}
+
+function Steps({ cell, column, words }) {
+  const scores = cell.rowScores.filter((score) => score !== null);
+  const top = Math.max(...scores);
+  const total = scores.reduce((sum, score) => sum + Math.exp(score - top), 0);
+  const numHidden = cell.rowScores.length - scores.length;
+  const isHidden = cell.rowScores[column] === null;
+  const step = (name, sign, text, number) => html`
+    <li class=${name}><b>${sign}</b><span>${text}</span><output>${number}</output></li>`;
+  return html`
     <ol class="steps">
       ${step("product", "q · k", words.product, shown(cell.product, 3))}
       ${step("scaled", `÷ √${cell.dim}`, words.scale(Math.sqrt(cell.dim)), shown(cell.scaled, 3))}
@@ -90,7 +97,7 @@ function Row({ cell, tokens, column, words }) {
     <div class="scroll row-scores" tabindex="0" role="group" aria-label=${words.row}>
       <table>
         <caption>${words.row}</caption>
-        <thead><tr><th scope="col">${words.lookedAtToken}</th><th scope="col">q · k ÷ √d</th><th scope="col" colspan="2">softmax</th></tr></thead>
+        <thead><tr><th scope="col">${words.lookedAtToken}</th><th scope="col">q · k ÷ √d</th><th scope="col">softmax</th><td></td></tr></thead>
         <tbody>
           ${tokens.map((token, i) => html`
             <tr key=${i} class=${i === column ? "chosen" : cell.rowScores[i] === null ? "masked" : null}>

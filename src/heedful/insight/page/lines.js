@@ -76,9 +76,10 @@ function paintedWhole(maps, kept, width, height) {
 }
 
 function strokeLines(pen, maps, kept, width, shown) {
-  const middle = (index) => (index + 0.5) * ROW_HEIGHT;
+  const apart = Math.min(2.5, (ROW_HEIGHT - 8) / maps.length); // heads that agree would lie upon each other
   maps.forEach(({ head, weights }, number) => {
     const ink = headColour(head, maps.length > 1);
+    const middle = (index) => (index + 0.5) * ROW_HEIGHT + (number - (maps.length - 1) / 2) * apart;
     weights.forEach((row, y) => {
       if (shown?.side === "row" && shown.index !== y) return;
       const peak = shown?.side === "row" ? Math.max(...row, 1e-9) : 1; // alone, a row that looks everywhere is seen too
