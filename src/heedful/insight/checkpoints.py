@@ -83,9 +83,14 @@ def load_checkpoint_translator(run_folder: Path, step: int, *, device: torch.dev
 
 
 def _fill(translator: Translator, checkpoint: Path) -> None:
-    """Put the weights of a checkpoint into a translator; tied matrices are stored once, so some names are not there."""
+    """Put the weights of a checkpoint into a translator; a tied matrix is stored once, under its first name."""
+    model = translator.readable_model
+    first_names = {id(tensor): name for name, tensor in reversed(model.state_dict(keep_vars=True).items())}
     try:
-        translator.readable_model.load_state_dict(average_checkpoints([checkpoint]), strict=False)
+        weights = average_checkpoints([checkpoint])
+        if odd := sorted(weights.keys() ^ set(first_names.values())):
+            raise ModelFolderError(f"{checkpoint} and the model of this run differ in {odd[0]}.")
+        model.load_state_dict(weights, strict=False)
     except (OSError, RuntimeError, SafetensorError) as error:  # removed meanwhile; of another shape; no safetensors
         raise ModelFolderError(f"{checkpoint} cannot be read as a checkpoint of this run: {error}") from error
 

@@ -132,6 +132,9 @@ def test_the_int8_engine_is_read_through_its_float_twin(tmp_path) -> None:
     assert trace.engine == "int8"
     assert trace.text == translator.translate(SENTENCE)
     assert 0 < abs(trace.log_prob - trace.forced_log_prob) < 0.01 * len(trace.tokens)
+    forced = trace_translation(translator, SENTENCE, prefix_ids=[trace.target_tokens[1].id])
+    assert (forced.engine, forced.num_forced) == ("int8", 1)
+    assert 0 < abs(forced.log_prob - forced.forced_log_prob) < 0.01 * len(forced.tokens)  # the engine searched
     assert translator.readable_model is translator.readable_model
 
 
