@@ -1,0 +1,141 @@
+"""The view "heads" in a real browser: heads are switched off, and what the page says is what the server found."""
+
+import json
+import math
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+SENTENCE = "Where is the nearest station, please?"
+OFF = [["encoder", 0, 2], ["cross", 1, 3]]
+WEIGHED = ".ranking li"
+DONE = '.outcome[aria-busy="false"] .without .verdict'
+
+
+@pytest.fixture(scope="module")
+def traced(bundled_server) -> Any:
+    """Asks the server for the trace of the sentence, each question once."""
+    known: dict[str, Any] = {}
+
+    def ask(**more: Any) -> dict[str, Any]:
+        body = json.dumps({"q": SENTENCE, "target": "de", **more})
+        if body not in known:
+            headers = {"content-type": "application/json"}
+            with urlopen(Request(f"{bundled_server.url}/api/trace", body.encode(), headers)) as response:
+                known[body] = json.load(response)
+        return known[body]
+
+    return ask
+
+
+def signed(value: float) -> str:
+    return f"{'−' if value < 0 else '+'}{abs(value):.3f}"
+
+
+@pytest.mark.parametrize(("width", "scheme", "locale"), [(1440, "light", "en-US"), (390, "dark", "zh-CN")])
+def test_all_heads_are_there_and_fit(bundled_server, visited, traced, width, scheme, locale) -> None:
+    entropy = traced()["entropy"]
+    with visited(bundled_server, "?view=heads", width=width, color_scheme=scheme, locale=locale) as page:
+        page.wait_for_selector(WEIGHED, timeout=30_000)
+        assert page.locator(".head-use [role=switch]").count() == sum(
+            len(row) for kind in entropy.values() for row in kind
+        )
+        assert page.locator('[role=switch][aria-checked="false"]').count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.inner_text("h1") == ("What is each head good for?" if locale == "en-US" else "每个头有什么用？")
+
+
+def test_every_head_says_its_numbers(bundled_server, visited, traced) -> None:
+    trace = traced(headChanges=True)
+    with visited(bundled_server, "?view=heads") as page:
+        page.wait_for_selector(WEIGHED, timeout=30_000)
+        for kind, name in {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}.items():
+            labels = page.locator(f'[role=group][aria-label="{name}"] [role=switch]').evaluate_all(
+                "all => all.map(one => one.getAttribute('aria-label'))"
+            )
+            assert labels == [
+                f"{name}, layer {layer + 1}, head {head + 1}: {bits:.2f} bits, looks at {2**bits:.1f} tokens on average"
+                f"; without it alone, the log-probability changes by {signed(trace['head_changes'][kind][layer][head])}"
+                for layer, row in enumerate(trace["entropy"][kind])
+                for head, bits in enumerate(row)
+            ]
+        changes = sorted(change for kind in trace["head_changes"].values() for row in kind for change in row)
+        assert page.locator(".ranking .number").all_inner_texts() == [signed(change) for change in changes[:8]]
+        page.locator(".head-use [role=switch]").nth(7).hover()
+        said = page.locator(".head-use [role=switch]").nth(7).get_attribute("aria-label")
+        assert page.locator("section .caption").inner_text() == said
+
+
+def test_the_mouse_switches_heads_off_and_on(bundled_server, visited, traced) -> None:
+    trace = traced(headsOff=OFF)
+    found = trace["ablation"]
+    with visited(bundled_server, "?view=heads") as page:
+        page.wait_for_selector(WEIGHED, timeout=30_000)
+        page.locator('[role=group][aria-label="Encoder"] [data-place="0.2"]').click()
+        page.locator('[role=group][aria-label="Cross"] [data-place="1.3"]').click()
+        page.locator(".without .text", has_text=found["text"]).wait_for()
+        page.wait_for_selector(DONE)
+        assert page.inner_text(".outcome .row:first-child .text") == trace["target"]["text"]
+        said = page.inner_text(".without")
+        assert "Without 2 heads" in said
+        assert f"log-probability {found['log_prob']:.3f}".replace("-", "−").replace("log−", "log-") in said
+        assert f"({signed(found['change'])})" in said
+        assert f"{math.exp(-found['change']):.2f} times less probable" in said
+        assert page.locator(".without mark").all_inner_texts() == ["das"]
+        assert "off=encoder.0.2%2Ccross.1.3" in page.url
+        page.get_by_role("button", name="Switch Encoder, layer 1, head 3 on again").click()
+        assert page.locator('[role=switch][aria-checked="false"]').count() == 2  # in the grid and in the ranking
+        page.get_by_role("button", name="Switch all on").click()
+        assert page.locator('[role=switch][aria-checked="false"]').count() == 0
+        assert "All heads are on." in page.inner_text(".without")
+
+
+def test_the_keyboard_switches_heads_and_layers(bundled_server, visited, traced) -> None:
+    with visited(bundled_server, "?view=heads&language=zh", width=390) as page:
+        page.wait_for_selector(".head-use [role=switch]", timeout=30_000)
+        block = page.locator('[role=group][aria-label="交叉"]')
+        block.locator('[tabindex="0"][role=switch]').focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Space")
+        assert block.locator('[data-place="1.1"]').get_attribute("aria-checked") == "false"
+        page.get_by_role("button", name="交叉第 1 层的所有头").press("Enter")
+        count = len(traced()["entropy"]["cross"][0])
+        assert block.locator('[aria-checked="false"]').count() == count + 1
+        heads = [*(["cross", 0, head] for head in range(count)), ["cross", 1, 1]]
+        text = traced(headsOff=heads)["ablation"]["text"]
+        page.wait_for_selector(DONE, timeout=30_000)
+        page.locator(".without .text", has_text=text).wait_for()
+        page.get_by_role("button", name="交叉第 1 层的所有头").press("Enter")
+        assert block.locator('[aria-checked="false"]').count() == 1
+
+
+def test_what_is_off_can_be_shared_and_what_is_not_there_is_ignored(bundled_server, visited, traced) -> None:
+    found = traced(headsOff=OFF)["ablation"]
+    address = "?view=heads&off=cross.1.3,encoder.0.2,cross.9.9,<b>,encoder.0.2"
+    with visited(bundled_server, address) as page:
+        page.wait_for_selector(DONE, timeout=30_000)
+        assert page.locator(".switched .chip").all_inner_texts() == ["Encoder 1.3 ×", "Cross 2.4 ×"]
+        assert page.inner_text(".without .text") == found["text"]
+
+
+def test_half_of_the_heads_can_go_at_once(bundled_server, visited, traced) -> None:
+    changes = traced(headChanges=True)["head_changes"]
+    count = sum(len(row) for kind in changes.values() for row in kind)
+    with visited(bundled_server, "?view=heads") as page:
+        page.wait_for_selector(WEIGHED, timeout=30_000)
+        page.get_by_role("button", name=f"Switch off the {count // 2} least needed").click()
+        assert page.locator('.head-use [aria-checked="false"]').count() == count // 2
+        page.wait_for_selector(DONE, timeout=30_000)
+        best = min(
+            (value, kind, layer, head)
+            for kind in changes
+            for layer, row in enumerate(changes[kind])
+            for head, value in enumerate(row)
+        )
+        name = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}[best[1]]
+        kept = page.locator(f'[role=group][aria-label="{name}"] [data-place="{best[2]}.{best[3]}"]')
+        assert kept.get_attribute("aria-checked") == "true"
