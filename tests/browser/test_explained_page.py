@@ -1,13 +1,18 @@
 """The page of `heedful explain`, opened from disk in a real browser."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import heedful
 from heedful.insight.ablation import head_changes
+from heedful.insight.alignment import align
+from heedful.insight.attention_weights import KINDS
 from heedful.insight.attribution import attribute
 from heedful.insight.html import render_frame, render_page
+from heedful.insight.tokens import Token
 from heedful.insight.trace import Trace, trace_translation
 
 pytestmark = pytest.mark.browser
@@ -126,6 +131,63 @@ def test_the_tree_says_why_a_candidate_ended(opened, page_file, trace) -> None:
         page.locator(".tree g").nth(pruned.id).hover()
         assert f"Pruned at step {pruned.ended_at + 1}" in page.inner_text(".said")
         assert f"{pruned.score:.3f}".replace("-", "−") in page.inner_text(".said")
+
+
+def test_words_and_symbols_can_be_chosen_without_a_server(opened, page_file, trace) -> None:
+    words = align(trace).target_words
+    with opened(page_file) as page:
+        page.get_by_label("whole words").check()
+        page.get_by_label("hide symbols").check()
+        assert page.locator(".column.left button").all_inner_texts() == [word.text for word in words]
+        assert "scaled to 1" in page.inner_text(".notes")
+        page.locator(".scroll > canvas").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        assert page.get_attribute(".column.left button >> nth=0", "aria-pressed") == "true"
+        assert page.locator(".cell").count() == 0  # only a server can compute what is inside a cell
+
+
+HOVER = """async () => {
+    const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    for (const button of [...document.querySelectorAll(".column.left button")].slice(0, 30)) {
+        button.dispatchEvent(new MouseEvent("mouseenter"));
+        await frame();
+        button.dispatchEvent(new MouseEvent("mouseleave"));
+        await frame();
+    }
+}"""
+
+
+@pytest.mark.parametrize("heads", ["mean", "all"])
+def test_sixty_tokens_and_48_heads_stay_smooth(opened, trace, tmp_path, heads) -> None:
+    """What a pointer sets off fits into a frame of 60 in a second, in time of the processor: others may use it, too."""
+    tokens = tuple(Token("▁wunderbar", 12345, 4 * i, 4 * i + 4) for i in range(60))
+    weights = np.random.default_rng(0).gamma(0.3, size=(6, 8, 60, 60)).astype(np.float32)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    large = replace(
+        trace,
+        source="wor " * 60,
+        text="wor " * 60,
+        source_tokens=tokens,
+        target_tokens=tokens,
+        input_tokens=tokens,
+        steps=trace.steps[:1] * 60,
+        weights=dict.fromkeys(KINDS, weights),
+    )
+    path = tmp_path / "large.html"
+    path.write_text(render_page(large), encoding="utf-8")
+    with opened(path) as page:
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        page.locator(".heads button", has_text=heads).click()
+
+        def spent() -> float:
+            metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+            return sum(metrics[name] for name in ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration"))
+
+        before = spent()
+        page.evaluate(HOVER)
+        assert (spent() - before) / 60 < 0.016
 
 
 def test_it_speaks_chinese(opened, page_file) -> None:
