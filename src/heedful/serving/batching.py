@@ -95,6 +95,7 @@ class Batcher(Generic[AnyKey, AnyResult]):
         self._waiting: list[Item[AnyKey, AnyResult]] = []
         self._running: list[Item[AnyKey, AnyResult]] = []
         self._num_tokens = 0
+        self._last_heard = 0.0  # on the clock of `time.monotonic`
         self._tokens_per_second = 0.0  # unknown until the first batch of some size
         self._changed = threading.Condition()
         self._is_draining = False
@@ -128,8 +129,12 @@ class Batcher(Generic[AnyKey, AnyResult]):
         self._is_draining = True
 
     def check_open(self) -> None:
-        """Refuse when not even the smallest item would be admitted: before anybody takes the trouble to make items."""
+        """Refuse when not even the smallest item would be admitted: before anybody takes the trouble to make items.
+
+        Who asks is about to submit something, and whoever has submitted before may wait for it.
+        """
         with self._changed:
+            self._last_heard = time.monotonic()
             self._check_room(1, 1, time.monotonic() + self._limits.deadline_seconds)
 
     def submit(self, items: Sequence[Item[AnyKey, AnyResult]]) -> None:
@@ -190,12 +195,17 @@ class Batcher(Generic[AnyKey, AnyResult]):
                     self._changed.wait()
                     continue
                 batch = self._company_of(self._waiting[0])
-                left = self._waiting[0].submitted + self._limits.patience_seconds - time.monotonic()
+                left = self._waiting[0].submitted + self._patience_with(self._waiting[0]) - time.monotonic()
                 if left <= 0 or self._is_full(batch):
                     self._running = batch  # first: at no instant may it look as if there were nothing to do
                     self._leave(set(batch))
                     return batch
                 self._changed.wait(left)
+
+    def _patience_with(self, oldest: Item[AnyKey, AnyResult]) -> float:
+        """Return how long to wait for company: who is alone is done at once, unless somebody is heard to come."""
+        is_coming = self._last_heard > oldest.submitted
+        return self._limits.patience_seconds if is_coming else self._limits.listening_seconds
 
     def _company_of(self, oldest: Item[AnyKey, AnyResult]) -> list[Item[AnyKey, AnyResult]]:
         batch = [oldest]

@@ -54,7 +54,10 @@ class Limits:
     length, or two of the longest the models read. More at once would hardly be faster."""
 
     patience_seconds: float = 0.003
-    """How long a batch waits for company: less than anybody notices, enough for clients that come together."""
+    """How long a batch waits for company that is heard to come: enough for clients that come together."""
+
+    listening_seconds: float = 0.0005
+    """How long it listens whether there is any: next to nothing for a client that is alone."""
 
     deadline_seconds: float = 30.0
     """After it nobody waits for the answer any more."""

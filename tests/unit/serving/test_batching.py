@@ -94,6 +94,31 @@ def test_what_waits_together_is_done_together_and_comes_back_to_whom_it_belongs(
     run(scene)
 
 
+def test_who_is_alone_waits_for_nobody() -> None:
+    async def scene() -> None:
+        it = Scene(replace(LIMITS, patience_seconds=60))
+        it.queue.check_open()  # as everybody does before submitting
+        item = it.put("a")
+        async with asyncio.timeout(2):
+            assert await item.outcome == "k:A"
+
+    run(scene)
+
+
+def test_company_that_is_heard_to_come_is_waited_for() -> None:
+    async def scene() -> None:
+        it = Scene(replace(LIMITS, patience_seconds=60, listening_seconds=0.2))
+        first = it.put("a")
+        it.queue.check_open()
+        await asyncio.sleep(0.4)
+        assert it.worker.batches == []
+        rest = [it.put("b"), it.put("c")]
+        assert [await item.outcome for item in (first, *rest)] == ["k:A", "k:B", "k:C"]
+        assert it.worker.batches == [["a", "b", "c"]]
+
+    run(scene)
+
+
 def test_only_equal_keys_share_a_batch_and_the_oldest_comes_first() -> None:
     async def scene() -> None:
         it = Scene()
