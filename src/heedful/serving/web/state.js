@@ -53,6 +53,11 @@ const FIELDS = {
   runs: word(""), // whose curves are compared; none is the one that matters most
   checkpoint: number(null),
   chapter: number(0),
+  temperature: number(0.8),
+  topk: number(0), // 0 draws from all symbols
+  topp: number(1),
+  seed: number(0),
+  length: number(200),
   language: word(null), // none is the browser's
 };
 
