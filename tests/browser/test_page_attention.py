@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -42,8 +42,9 @@ def shown(page: Any) -> Any:
 
 
 def state(page: Any) -> dict[str, str]:
-    """What the address says."""
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    """What the address says, once it has followed: it changes a few times in a second at most."""
+    page.wait_for_timeout(200)
+    return {name: values[0] for name, values in parse_qs(page.evaluate("location.search.slice(1)")).items()}
 
 
 WALK = """async (canvas, [rows, columns]) => {
@@ -159,11 +160,16 @@ def test_among_several_heads_the_one_that_looks_most_is_opened(
         assert f"head {head + 1} (which looks there most)" in page.inner_text(".cell header")
 
 
-def test_a_token_is_held_until_it_is_released(bundled_server: ServerProcess, visited: Visit) -> None:
+def test_a_token_is_held_until_it_is_released(
+    bundled_server: ServerProcess, visited: Visit, payload: dict[str, Any]
+) -> None:
     with visited(bundled_server, "?view=attention") as page:
         token = shown(page).locator(".column.left button").nth(4)
         token.hover()
         assert page.locator(".column.right button[style*=rgb]").count() > 0
+        row = from_array(payload["attention"]["cross"][-1]).mean(axis=0)[4]
+        most = payload["source"]["tokens"][int(row.argmax())]["text"].lstrip("▁")
+        assert page.inner_text(".told").startswith(f"{token.inner_text()} → {most} {row.max():.2f}")
         token.click()
         page.mouse.move(5, 5)
         assert token.get_attribute("aria-pressed") == "true"
@@ -236,11 +242,11 @@ def test_attribution_stands_beside_attention(
     expected = asked(bundled_server, attribution=True)["attribution"][4]
     attention = from_array(payload["attention"]["cross"][-1]).mean(axis=0)[4]
     with visited(bundled_server, "?view=attention&held=4") as page:
-        page.wait_for_selector(".strip.attribution")
+        page.wait_for_selector(".weighed.attribution")
         assert "not by itself an explanation" in page.inner_text(".beside .note")
-        values = page.locator(".strip.attribution small").all_inner_texts()
+        values = page.locator(".weighed.attribution small").all_inner_texts()
         np.testing.assert_allclose([float(one.replace("−", "-")) for one in values], expected, atol=0.00051)
-        values = page.locator(".strip.attention small").all_inner_texts()
+        values = page.locator(".weighed.attention small").all_inner_texts()
         np.testing.assert_allclose([float(one) for one in values], attention, atol=0.0051)
 
 
@@ -266,7 +272,7 @@ def test_it_speaks_chinese_on_a_phone(bundled_server: ServerProcess, visited: Vi
     query = "?view=attention&kind=decoder&cell=3,1&heads=0,1&units=words"
     with visited(bundled_server, query, width=390, locale="zh-CN", color_scheme=scheme) as page:
         page.wait_for_selector(".cell .steps")
-        page.wait_for_selector(".strip.attribution")
+        page.wait_for_selector(".weighed.attribution")
         assert page.inner_text("section h2") == "注意力"
         assert page.inner_text(".heat .caption >> nth=0") == "正在写的词元 ↓ 查看此前已写出的 →"
         assert "它最关注这里" in page.inner_text(".cell header")

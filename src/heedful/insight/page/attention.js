@@ -1,5 +1,5 @@
 // The view of attention: use, layer and heads are chosen; lines, heat map and grid show the same numbers; a cell can be
-// opened where the surroundings can compute it. The state is the surroundings' own; nothing is kept here but the pointer.
+// opened where the surroundings can compute it. The state is theirs as well; nothing is kept here but the pointer.
 
 import {
   axesOf, chooseKind, groupAt, holdRow, lookOf, mapOf, strongestWithin, tokensOf,

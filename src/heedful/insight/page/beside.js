@@ -15,25 +15,27 @@ export function Beside({ trace, layers, look, pointed, rows, step: atRest, attri
   const heads = look.kind === "cross" ? look.heads : null;
   const attention = meanOf(layers.cross[layer], heads)[step];
   const rests = attribution?.status === "ready" ? attribution.data[step] : null;
+  const { tokens } = trace.source;
   return html`
     <div class="beside">
       <h3>${words.besideTitle(spelled(trace.target.tokens[step]))}</h3>
       <p class="note">${words.note}</p>
-      <${Strip} name="attention" tokens=${trace.source.tokens} values=${attention} title=${words.lookedAt(layer, heads)} />
-      ${rests && html`<${Strip} name="attribution" tokens=${trace.source.tokens} values=${rests} title=${words.restsOn} />`}
+      <${Weighed} name="attention" tokens=${tokens} values=${attention} title=${words.lookedAt(layer, heads)} />
+      ${rests && html`<${Weighed} name="attribution" tokens=${tokens} values=${rests} title=${words.restsOn} />`}
       ${attribution?.status === "loading" && html`<p class="label" role="status">${words.attributing}</p>`}
-      ${attribution?.status === "failed" && html`<p class="label warning">${words.notAttributed(attribution.error)}</p>`}
+      ${attribution?.status === "failed"
+        && html`<p class="label warning">${words.notAttributed(attribution.error)}</p>`}
       ${attribution === null && html`<p class="label">${words.noAttribution}</p>`}
     </div>`;
 }
 
 /** Tokens shaded by a number each; where numbers have signs, those against are in the other colour. */
-function Strip({ name, tokens, values, title }) {
+function Weighed({ name, tokens, values, title }) {
   const isSigned = name === "attribution";
   const largest = isSigned ? Math.max(1e-9, ...values.map(Math.abs)) : 1;
   return html`
     <p class="label">${title}</p>
-    <div class=${`chips stacked strip ${name}`}>
+    <div class=${`chips stacked weighed ${name}`}>
       ${tokens.map((token, number) => {
         const part = values[number] / largest;
         const strength = isSigned ? Math.abs(part) : shade(part);

@@ -63,7 +63,9 @@ function Steps({ cell, column, words }) {
     <ol class="steps">
       ${step("product", "q · k", words.product, shown(cell.product, 3))}
       ${step("scaled", `÷ √${cell.dim}`, words.scale(Math.sqrt(cell.dim)), shown(cell.scaled, 3))}
-      ${step("mask", words.mask, isHidden ? words.hidden : words.open(numHidden), isHidden ? "−∞" : shown(cell.scaled, 3))}
+      ${isHidden
+        ? step("mask", words.mask, words.hidden, "−∞")
+        : step("mask", words.mask, words.open(numHidden), shown(cell.scaled, 3))}
       ${step(
         "softmax", "softmax",
         isHidden ? words.nothing : words.softmax(shown(Math.exp(cell.scaled - top), 3), shown(total, 3)),
@@ -78,13 +80,16 @@ function Bars({ values, largest, name, title }) {
   return html`
     <figure>
       <figcaption><b>${name}</b> ${title}</figcaption>
-      <svg viewBox=${`0 0 ${values.length} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label=${`${name} ${title}`}>
+      <svg
+        viewBox=${`0 0 ${values.length} ${HEIGHT}`} preserveAspectRatio="none" role="img"
+        aria-label=${`${name} ${title}`}
+      >
         <line x1="0" x2=${values.length} y1=${middle} y2=${middle} />
         ${values.map((value, i) => {
           const length = (middle * Math.abs(value)) / (largest || 1);
           return html`<rect
-            key=${i} class=${value < 0 ? "against" : ""} x=${i + 0.1} width="0.8" y=${value < 0 ? middle : middle - length}
-            height=${length}
+            key=${i} class=${value < 0 ? "against" : ""} x=${i + 0.1} width="0.8" height=${length}
+            y=${value < 0 ? middle : middle - length}
           ><title>${`${name} ${i + 1}: ${shown(value, 3)}`}</title></rect>`;
         })}
       </svg>
@@ -97,7 +102,12 @@ function Row({ cell, tokens, column, words }) {
     <div class="scroll row-scores" tabindex="0" role="group" aria-label=${words.row}>
       <table>
         <caption>${words.row}</caption>
-        <thead><tr><th scope="col">${words.lookedAtToken}</th><th scope="col">q · k ÷ √d</th><th scope="col">softmax</th><td></td></tr></thead>
+        <thead>
+          <tr>
+            <th scope="col">${words.lookedAtToken}</th><th scope="col">q · k ÷ √d</th><th scope="col">softmax</th>
+            <td></td>
+          </tr>
+        </thead>
         <tbody>
           ${tokens.map((token, i) => html`
             <tr key=${i} class=${i === column ? "chosen" : cell.rowScores[i] === null ? "masked" : null}>

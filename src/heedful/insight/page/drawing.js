@@ -1,4 +1,4 @@
-// What views draw with: how a token is spelled, how packed weights are read, and canvases that are sharp on every screen.
+// What views draw with: how a token is spelled, how packed weights are read, canvases that are sharp on every screen.
 
 export const KINDS = ["encoder", "decoder", "cross"];
 

@@ -42,7 +42,8 @@ export function HeadStrip({ look: { heads, count }, state, words }) {
         onClick=${() => chooseHeads(state, null)}
       >${words.mean}</button>
       <button
-        type="button" aria-pressed=${isAll} tabindex="-1" title=${words.everyHint} onClick=${() => chooseHeads(state, all)}
+        type="button" aria-pressed=${isAll} tabindex="-1" title=${words.everyHint}
+        onClick=${() => chooseHeads(state, all)}
       >${words.every}</button>
       ${all.map(
         (head) => html`<button

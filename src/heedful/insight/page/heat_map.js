@@ -114,7 +114,8 @@ function save(weights, axes, isMasked) {
   pen.fillRect(0, 0, picture.width, picture.height);
   pen.drawImage(heat, 16, 16);
   picture.toBlob((blob) => {
-    const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: "attention.png" });
+    const link = document.createElement("a");
+    Object.assign(link, { href: URL.createObjectURL(blob), download: "attention.png" });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000); // the browser has begun to save by then
   });

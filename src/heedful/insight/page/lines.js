@@ -58,6 +58,7 @@ export function Lines({ maps, mean, axes, mass, pointed, held, current, caption,
           <div class="column right">${column("column", axes.columns)}</div>
         </div>
       </div>
+      <p class="caption told" role="status">${shown && told(mean, axes, shown)}</p>
     </div>`;
 }
 
@@ -66,6 +67,16 @@ function backing(mean, shown, side, index) {
   if (shown === null || shown.side === side) return "";
   const weight = side === "column" ? mean[shown.index]?.[index] : mean[index]?.[shown.index];
   return weight > 0 ? `rgb(${colour("--heat")} / ${shade(weight) * 0.5})` : "";
+}
+
+/** In words what the lines of one token show: the most it looks at, or those that look at it most. */
+function told(mean, axes, { side, index }) {
+  const [own, others, arrow] = side === "row" ? [axes.rows, axes.columns, "→"] : [axes.columns, axes.rows, "←"];
+  if (index >= own.length) return "";
+  const weights = others.map((_, other) => (side === "row" ? mean[index][other] : mean[other][index]));
+  const most = [...weights.keys()].filter((i) => weights[i] >= LEAST).sort((a, b) => weights[b] - weights[a]);
+  const named = most.slice(0, 3).map((other) => `${spelled(others[other])} ${weights[other].toFixed(2)}`);
+  return `${spelled(own[index])} ${arrow} ${named.join(", ")}`;
 }
 
 /** All lines, painted once and kept: they are many, and every pointer that leaves a token asks for them again. */

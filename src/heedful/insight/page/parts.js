@@ -31,7 +31,10 @@ export function Choice({ label, options, value, onChoose }) {
 export function Slider({ label, min, max, step = 1, value, shown = String(value), onSlide }) {
   return html`
     <label class="range">${label}
-      <input type="range" min=${min} max=${max} step=${step} value=${value} onInput=${(event) => onSlide(Number(event.target.value))} />
+      <input
+        type="range" min=${min} max=${max} step=${step} value=${value}
+        onInput=${(event) => onSlide(Number(event.target.value))}
+      />
       <span>${shown}</span>
     </label>`;
 }
@@ -86,6 +89,9 @@ export function Painting({ paint, when, label = null, ...handlers }) {
   }, [...when, width, scheme]);
   return html`
     <div class="scroll" ref=${box}>
-      <canvas ref=${canvas} role=${label ? "img" : null} aria-label=${label} aria-hidden=${label ? null : "true"} ...${handlers}></canvas>
+      <canvas
+        ref=${canvas} role=${label ? "img" : null} aria-label=${label} aria-hidden=${label ? null : "true"}
+        ...${handlers}
+      ></canvas>
     </div>`;
 }

@@ -77,7 +77,8 @@ const ATTENTION = {
         ? "Nothing is hidden here: every token may be looked at."
         : `Visible. ${count === 1 ? "One token that comes" : `${count} tokens that come`} later may not be looked at.`,
     hidden: "Hidden: it comes later than the token being written.",
-    softmax: (own, total) => `Against the rest of the row, each as e to the power of its distance from the top: ${own} of ${total}.`,
+    softmax: (own, total) =>
+      `Against the rest of the row, each as e to the power of its distance from the top: ${own} of ${total}.`,
     nothing: "What is hidden gets nothing.",
     row: "The row the softmax is taken over",
     lookedAtToken: "looked at",
