@@ -9,6 +9,7 @@ takes its share of the processor. Prints one table: what was measured, and what 
 
 import argparse
 import asyncio
+import gc
 import time
 
 from load import LOST, Answer, ServerProcess, ask, closed_loop, counts, open_loop, quantile
@@ -50,6 +51,15 @@ async def median_latency(server: ServerProcess, rounds: int = 9) -> float:
     return quantile([answer.seconds for answer in answers], 0.5)
 
 
+def after_vanishing(server: ServerProcess, clients: int) -> float:
+    """Return how long the next answer takes after clients have vanished, in units of what it takes when nobody has."""
+    before = asyncio.run(median_latency(server))
+    asyncio.run(vanish(server, clients))  # by itself: it ends when all connections are closed
+    answer = asyncio.run(ask(server, "/translate", {"q": SENTENCES[1], "source": "en", "target": "de"}))
+    assert answer.status == 200
+    return answer.seconds / before
+
+
 def show_overload(answers: list[Answer], memory: float) -> None:
     """Show what became of the requests of the open loop."""
     admitted = [answer.seconds for answer in answers if answer.status == 200]
@@ -79,6 +89,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--model")
     given = parser.parse_args()
+    gc.disable()  # the pauses of the client that measures are not the server's
     started = time.monotonic()
     with ServerProcess(*(["--model", given.model] if given.model else [])) as server:
         show("from the command to the first answer", f"{time.monotonic() - started:.1f} s")
@@ -94,10 +105,9 @@ def main() -> None:
         show(f"open loop for {given.seconds:.0f} s", f"{4 * many:.0f} a second", "4 × capacity")
         answers = asyncio.run(open_loop(server, SENTENCES, rate=4 * many, seconds=given.seconds))
         show_overload(answers, server.memory_mb() - memory)
-        before = asyncio.run(median_latency(server))
-        asyncio.run(vanish(server, 200))
-        after = asyncio.run(ask(server, "/translate", {"q": SENTENCES[1], "source": "en", "target": "de"}))
-        show("next answer after 200 clients vanished", f"{after.seconds / before:.2f} × idle", "≤ 2 ×")
+        ratios = [after_vanishing(server, 200) for _ in range(5)]
+        middle, slow = quantile(ratios, 0.5), max(ratios)
+        show("next answer after 200 clients vanished, median and worst", f"{middle:.2f}, {slow:.2f} × idle", "≤ 2 ×")
         ended = asyncio.run(terminated(server, rate=many))
         show("SIGTERM under load: lost", str(counts(ended)[LOST]), "0")
 
