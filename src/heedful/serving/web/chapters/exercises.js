@@ -1,5 +1,5 @@
-// Questions a reader answers before going on. What is right is computed from the same trace the figure shows, never written
-// down. Each kind is a hook that gives {answers, about, options}: `about` goes into the question, options are
+// Questions a reader answers before going on. What is right is computed from the same trace the figure shows, never
+// written down. Each kind is a hook that gives {answers, about, options}: `about` goes into the question, options are
 // {text, isRight, said}, where `said` tells what the model makes of that choice.
 
 import { headOf, spelled } from "/insight/drawing.js";
@@ -10,7 +10,7 @@ import { useBoth } from "./figures/search.js";
 import { useReference } from "./figures/training.js";
 import { largest, mostWorth, placeOf, sharpest } from "./rules.js";
 import { exampleOf, useTrace } from "./traces.js";
-import { chapterWords } from "./words.js";
+import { chapterWords, decimal } from "./words.js";
 
 const isReady = (...answers) => answers.every((one) => one.status === "ready");
 const byText = (a, b) => (a.text < b.text ? -1 : 1); // an order that does not give the answer away
@@ -50,7 +50,7 @@ function topScore(figure) {
   const right = largest(cell.data.rowScores.map((score) => score ?? -Infinity));
   const options = columns.map((token, at) => ({
     text: spelled(token),
-    note: cell.data.rowScores[at]?.toFixed(1) ?? "−∞",
+    note: cell.data.rowScores[at] === null ? "−∞" : decimal(cell.data.rowScores[at], 1),
     isRight: at === right,
     said: chapterWords().weightIs(cell.data.rowWeights[at]),
   }));
@@ -77,7 +77,9 @@ function alikePosition() {
   const offered = [3, 12, 24, 40].filter((position) => position <= length);
   const alike = offered.map((position) => values[9 * length + position - 1]);
   const options = offered.map((position, at) => ({
-    text: String(position), isRight: at === largest(alike), said: chapterWords().positions.alike(10, position, alike[at]),
+    text: String(position),
+    isRight: at === largest(alike),
+    said: chapterWords().positions.alike(10, position, alike[at]),
   }));
   return { answers: [answer], options };
 }
@@ -111,7 +113,7 @@ function moreProbable(figure) {
   const options = found.map((data) => ({
     text: data.target.text,
     isRight: data.log_prob === best,
-    said: `${chapterWords().search.sum} ${data.log_prob.toFixed(2)}.`,
+    said: `${chapterWords().search.sum} ${decimal(data.log_prob)}.`,
   }));
   return { answers: [greedy, beam], options: options.sort(byText) };
 }

@@ -5,12 +5,12 @@ import { html } from "/insight/vendor/preact.js";
 export const FORMULAS = {
   attention: html`y<sub>i</sub> = Σ<sub>j</sub> w<sub>ij</sub> v<sub>j</sub>, Σ<sub>j</sub> w<sub>ij</sub> = 1`,
   product: html`Attention(Q, K, V) = softmax(Q Kᵀ / √d<sub>k</sub>) V`,
-  heads: html`MultiHead = Concat(head<sub>1</sub>, …, head<sub>h</sub>) W<sup>O</sup>, d<sub>k</sub> = d / h`,
+  heads: html`MultiHead = Concat(head<sub>1</sub>, …, head<sub>h</sub>) W<sup>O</sup>`,
   mask: html`softmax(…, −∞, …): e<sup>−∞</sup> = 0`,
   positions: html`PE(p, 2i) = sin(p / 10000<sup>2i/d</sup>), PE(p, 2i+1) = cos(p / 10000<sup>2i/d</sup>)`,
   sublayer: html`LayerNorm(x + Sublayer(x))`,
   loss: html`loss = −log p(y<sub>t</sub> | y<sub>1</sub> … y<sub>t−1</sub>, x)`,
   schedule: html`rate = d<sup>−0.5</sup> · min(step<sup>−0.5</sup>, step · warmup<sup>−1.5</sup>)`,
   penalty: html`score = log p / ((5 + length) / 6)<sup>α</sup>`,
-  reach: html`N · M`,
+  temperature: html`softmax(scores / T)`,
 };

@@ -19,7 +19,7 @@ import { HeadsFigure } from "./figures/heads.js";
 import { OrderFigure, PositionsFigure } from "./figures/positions.js";
 import { MemoryFigure, PoolingFigure } from "./figures/relatives.js";
 import { PenaltyFigure, SearchFigure } from "./figures/search.js";
-import { SequenceFigure } from "./figures/sequence.js";
+import { SequenceFigure, TemperatureFigure } from "./figures/sequence.js";
 import { StackFigure } from "./figures/stack.js";
 import { LossFigure, ScheduleFigure, SmoothingFigure } from "./figures/training.js";
 import { WorthFigure } from "./figures/worth.js";
@@ -30,8 +30,9 @@ export const CHAPTERS = [
 
 const FIGURES = {
   cell: CellFigure, heads: HeadsFigure, heat: HeatFigure, lines: LinesFigure, loss: LossFigure, memory: MemoryFigure,
-  order: OrderFigure, penalty: PenaltyFigure, pooling: PoolingFigure, positions: PositionsFigure, schedule: ScheduleFigure,
-  search: SearchFigure, sequence: SequenceFigure, smoothing: SmoothingFigure, stack: StackFigure, worth: WorthFigure,
+  order: OrderFigure, penalty: PenaltyFigure, pooling: PoolingFigure, positions: PositionsFigure,
+  schedule: ScheduleFigure, search: SearchFigure, sequence: SequenceFigure, smoothing: SmoothingFigure,
+  stack: StackFigure, temperature: TemperatureFigure, worth: WorthFigure,
 };
 
 export const Shown = ({ figure }) => html`<${FIGURES[figure.kind]} key=${JSON.stringify(figure)} figure=${figure} />`;

@@ -11,9 +11,10 @@ const beside = (offset) => (rows) => mean(
   rows.map((row, at) => row[at + offset]).filter((weight) => weight !== undefined),
 );
 
-/** The mean weight of written words on the source words they are aligned with. */
+/** The mean weight of written words on the source words they are aligned with; a full stop is no word. */
 function onAligned(rows, { alignment }) {
-  return mean(alignment.links.map(([written, read]) => {
+  const links = alignment.links.filter(([written]) => /[\p{L}\p{N}]/u.test(alignment.target[written].text));
+  return mean(links.map(([written, read]) => {
     const [from, to] = [alignment.target[written], alignment.source[read]];
     const ofTokens = rows.slice(from.first, from.end).map(
       (row) => row.slice(to.first, to.end).reduce((sum, weight) => sum + weight, 0),
@@ -37,7 +38,6 @@ export const RULES = {
   mostFirst: { kind: "encoder", part: (rows) => mean(rows.map((row) => row[0])), enough: 0.4 },
   mostEnd: { kind: "encoder", part: (rows) => mean(rows.map((row) => row[row.length - 1])), enough: 0.35 },
   mostSpread: { kind: "encoder", part: evenness, enough: 0.8 },
-  mostOwn: { kind: "decoder", part: beside(0), enough: 0.5 },
 };
 
 /** The head that follows a rule most: {kind, layer, head, part, isClear}. */
@@ -53,7 +53,7 @@ export function headBy(name, { data, layers }) {
   return { ...best, isClear: best.part >= enough };
 }
 
-/** The head without which the translation loses most, of a trace that says what it loses: {kind, layer, head, change}. */
+/** The head without which a translation loses most, where the trace says so: {kind, layer, head, change}. */
 export function mostWorth(changes) {
   const all = Object.entries(changes).flatMap(([kind, layers]) =>
     layers.flatMap((heads, layer) => heads.map((change, head) => ({ kind, layer, head, change }))),
@@ -76,3 +76,11 @@ export function placeOf(tokens, text) {
 }
 
 export const largest = (values) => values.reduce((best, value, at) => (value > values[best] ? at : best), 0);
+
+/** What has no score is masked and gets nothing. */
+export function softmax(scores) {
+  const peak = Math.max(...scores.filter((score) => score !== null));
+  const powers = scores.map((score) => (score === null ? 0 : Math.exp(score - peak)));
+  const sum = powers.reduce((before, power) => before + power, 0);
+  return powers.map((power) => power / sum);
+}

@@ -43,12 +43,12 @@ function withLayers(data) {
   return { data, layers: Object.fromEntries(KINDS.map((kind) => [kind, data.attention[kind].map(unpack)])) };
 }
 
-/** The answer to a question: {status: "none" | "loading" | "ready" | "failed", data, layers, error}; no path, no question. */
+/** The answer to a question: {status: "none" (no path) | "loading" | "ready" | "failed", data, layers, error}. */
 export function useAnswer(path, body = null) {
-  const key = path === null ? null : `${path} ${JSON.stringify(body)}`;
+  const key = !path ? null : `${path} ${JSON.stringify(body)}`;
   const [answer, setAnswer] = useState({ key: null, status: "loading" });
   useEffect(() => {
-    if (path === null) return undefined;
+    if (!path) return undefined;
     let isGone = false;
     const hear = (heard) => !isGone && setAnswer({ ...heard, key });
     ask(path, body).then(
@@ -57,7 +57,7 @@ export function useAnswer(path, body = null) {
     );
     return () => { isGone = true; };
   }, [key]);
-  if (path === null) return { status: "none" };
+  if (!path) return { status: "none" };
   return answer.key === key ? answer : { status: "loading" };
 }
 

@@ -1,7 +1,7 @@
-// The view "learn": chapters on the left, on the right the figure of the paragraph one is at; on a phone each figure stands
-// under its paragraph. Knows how one moves through chapters; what they say and show stands in ../chapters.
+// The view "learn": chapters on the left, on the right the figure of the paragraph one is at; on a phone each figure
+// stands under its paragraph. Knows how one moves through chapters; what they say and show stands in ../chapters.
 
-import { html, signal, useEffect, useState } from "/insight/vendor/preact.js";
+import { html, signal, useEffect, useRef, useState } from "/insight/vendor/preact.js";
 import { CHAPTERS, Shown } from "../chapters/index.js";
 import { EXERCISES } from "../chapters/exercises.js";
 import { FORMULAS } from "../chapters/formulas.js";
@@ -10,7 +10,9 @@ import { chapterWords, inLanguage } from "../chapters/words.js";
 import { queryWith, state } from "../state.js";
 
 const WIDE = "(min-width: 900px)";
+const REST = 900; // milliseconds in which scrolling is that of a choice already made, not of reading
 const paragraph = signal(0); // of the chapter that is open
+let chosenAt = -REST;
 
 const current = () => Math.max(0, Math.min(CHAPTERS.length - 1, Math.floor(state.chapter.value)));
 
@@ -36,8 +38,13 @@ function figureAt(steps, number) {
   return null;
 }
 
+function choose(number) {
+  chosenAt = performance.now();
+  paragraph.value = number;
+}
+
 function goToParagraph(number, count) {
-  paragraph.value = Math.max(0, Math.min(count - 1, number));
+  choose(Math.max(0, Math.min(count - 1, number)));
   document.getElementById(`paragraph-${paragraph.value}`)?.scrollIntoView({ block: "nearest", behavior: "smooth" });
 }
 
@@ -50,10 +57,10 @@ function onKey(event) {
   else if (event.key === "k") goToParagraph(paragraph.value - 1, steps.length);
 }
 
-/** As the page is scrolled from top to bottom, a line moves down the screen with it; the paragraph it meets is the one read. */
+/** While the page is scrolled, a line moves down the screen as the page moves up; the paragraph it meets is read. */
 function onScroll() {
   const room = document.documentElement.scrollHeight - innerHeight;
-  if (room < 40) return;
+  if (room < 40 || performance.now() - chosenAt < REST) return;
   const line = 90 + (scrollY / room) * (innerHeight - 180);
   const all = [...document.querySelectorAll(".learn .paragraph")];
   const read = all.findLastIndex((one) => one.getBoundingClientRect().top <= line);
@@ -73,9 +80,14 @@ function useWide() {
 
 function Contents() {
   const said = chapterWords();
+  const list = useRef(null);
+  useEffect(() => { // where the list is a line, the open chapter shall not be outside of what one sees of it
+    const open = list.current.querySelector("[aria-current]");
+    list.current.scrollLeft = open.offsetLeft - list.current.offsetLeft - 40;
+  }, [current()]);
   return html`
     <nav class="contents" aria-label=${said.chapters}>
-      <ol>${CHAPTERS.map((chapter, number) => html`<li key=${chapter.name}><a
+      <ol ref=${list}>${CHAPTERS.map((chapter, number) => html`<li key=${chapter.name}><a
         href=${queryWith({ chapter: number })} aria-current=${number === current() ? "page" : null}
         onClick=${(event) => follow(event, number)}><span>${number + 1}</span>${inLanguage(chapter.title)}</a></li>`)}
       </ol>
@@ -87,8 +99,8 @@ function Exercise({ exercise, onSolve }) {
   const said = chapterWords();
   const { answers, about, options } = EXERCISES[exercise.kind](exercise.figure);
   const [chosen, setChosen] = useState(null);
-  if (!options) return html`<p class="waiting">${answers.some((one) => one.status === "loading") ? said.loading : ""}</p>`;
-  const choose = (at) => {
+  if (!options) return answers.some((one) => one.status === "loading") && html`<p class="waiting">${said.loading}</p>`;
+  const answer = (at) => {
     setChosen(at);
     if (options[at].isRight) onSolve();
   };
@@ -98,24 +110,27 @@ function Exercise({ exercise, onSolve }) {
     <p>${inLanguage(exercise.ask)(about)}</p>
     <div class="chips" role="group" aria-label=${said.exercise}>
       ${options.map((option, at) => html`<button
-        key=${at} type="button" class="chip" data-right=${chosen === at ? option.isRight : null} aria-pressed=${chosen === at}
-        onClick=${() => choose(at)}>${option.text}${option.note && html`<small>${option.note}</small>`}</button>`)}
+        key=${at} type="button" class="chip" data-right=${chosen === at ? option.isRight : null}
+        aria-pressed=${chosen === at} onClick=${() => answer(at)}
+      >${option.text}${option.note && html`<small>${option.note}</small>`}</button>`)}
     </div>
     <p class="verdict" data-right=${picked?.isRight ?? null} aria-live="polite">
       ${picked && said[picked.isRight ? "right" : "wrong"](picked.said)}</p>`;
 }
 
 function Covered() {
-  return html`<figure class="figure covered" data-ready="true"><p>?</p><figcaption><p>${chapterWords().covered}</p></figcaption></figure>`;
+  return html`
+    <figure class="figure covered" data-ready="true">
+      <p aria-hidden="true">?</p><figcaption><p>${chapterWords().covered}</p></figcaption>
+    </figure>`;
 }
 
 function Paragraph({ step, number, isSolved, onSolve, inline }) {
   const said = chapterWords();
   const isCurrent = paragraph.value === number;
-  const choose = () => { paragraph.value = number; };
   return html`
-    <div id=${`paragraph-${number}`} class=${`paragraph ${step.exercise ? "exercise" : ""}`} aria-current=${isCurrent ? "step" : null}
-      onClick=${choose} onFocusIn=${choose}>
+    <div id=${`paragraph-${number}`} class=${`paragraph ${step.exercise ? "exercise" : ""}`}
+      aria-current=${isCurrent ? "step" : null} onClick=${() => choose(number)} onFocusIn=${() => choose(number)}>
       <button type="button" class="at" aria-label=${said.showStep(number + 1)}>${number + 1}</button>
       <div>
         ${step.exercise
@@ -147,24 +162,29 @@ function Chapter({ chapter }) {
   const number = current();
   return html`
     <article>
-      <header><p class="side">${said.chapter(number + 1, CHAPTERS.length)}</p><h1>${inLanguage(chapter.title)}</h1></header>
+      <p class="side">${said.chapter(number + 1, CHAPTERS.length)}</p>
+      <h1>${inLanguage(chapter.title)}</h1>
       ${translator.value && !speaks("de") && html`<p class="notice">${said.otherModel}</p>`}
       <div class="text">
         ${chapter.steps.map((step, one) => html`<${Paragraph}
-          key=${one} step=${step} number=${one} isSolved=${solved[one]} inline=${!isWide && (step.figure ?? step.exercise?.figure)}
+          key=${one} step=${step} number=${one} isSolved=${solved[one]}
+          inline=${!isWide && (step.figure ?? step.exercise?.figure)}
           onSolve=${() => setSolved((before) => ({ ...before, [one]: true }))} />`)}
         <p class="moves">
           ${number > 0 && html`<a class="plain" href=${queryWith({ chapter: number - 1 })}
-            onClick=${(event) => follow(event, number - 1)}>← ${said.previous}</a>`}
+            onClick=${(event) => follow(event, number - 1)}>←\u00a0${said.previous}</a>`}
           <span class="grow"></span>
           ${number < CHAPTERS.length - 1 && html`<a class="plain next" href=${queryWith({ chapter: number + 1 })}
-            onClick=${(event) => follow(event, number + 1)}>${said.next}: ${inLanguage(CHAPTERS[number + 1].title)} →</a>`}
+            onClick=${(event) => follow(event, number + 1)}
+          >${said.next(inLanguage(CHAPTERS[number + 1].title))}\u00a0→</a>`}
         </p>
-        <p class="hint keys">${said.keys.map(([keys, text]) => html`<span key=${keys}><kbd>${keys}</kbd> ${text} </span>`)}</p>
+        <p class="hint keys">
+          ${said.keys.map(([keys, text]) => html`<span key=${keys}><kbd>${keys}</kbd> ${text} </span>`)}</p>
       </div>
     </article>
     ${isWide && shown && html`<aside aria-label=${said.figure}>
-      <${FigureOf} key=${shown.at} figure=${shown.figure} step=${chapter.steps[shown.at]} isSolved=${solved[shown.at]} /></aside>`}`;
+      <${FigureOf} key=${shown.at} figure=${shown.figure} step=${chapter.steps[shown.at]}
+        isSolved=${solved[shown.at]} /></aside>`}`;
 }
 
 export function LearnPage() {

@@ -34,7 +34,7 @@ export function foundBy(rule, found) {
   return said[found.isClear ? "clear" : "unclear"](said.rules[rule], found.part);
 }
 
-/** Lines from the tokens that look to those they look at; the row under the pointer alone, else the one that is held. */
+/** Lines from tokens to what they look at: of the row under the pointer, else of the one that is held, else of all. */
 export function Lines({ weights, rows, columns, held, onHold, sides }) {
   const [pointed, setPointed] = useState(null);
   const shown = pointed ?? held;
@@ -81,10 +81,13 @@ export function LinesFigure({ figure }) {
   const weights = isReady ? headOf(answer.layers[found.kind][found.layer], found.head) : null;
   const caption = () => {
     const at = held === null ? null : largest([...weights[held]]);
-    const looks = at === null ? said.hoverRow : said.looks(spelled(rows[held]), spelled(columns[at]), weights[held][at]);
+    const looks = at === null
+      ? said.hoverRow
+      : said.looks(spelled(rows[held]), spelled(columns[at]), weights[held][at]);
     return `${said.place(found)}. ${figure.rule ? `${foundBy(figure.rule, found)} ` : ""}${looks}`;
   };
-  const open = () => stateFor(example, { view: "attention", kind: found.kind, layer: found.layer, head: found.head, held });
+  const open = () =>
+    stateFor(example, { view: "attention", kind: found.kind, layer: found.layer, head: found.head, held });
   return html`
     <${Figure} name="lines" answers=${[answer]} caption=${caption} open=${open}>${() => html`
       <${Lines} weights=${weights} rows=${rows} columns=${columns} held=${held} sides=${said.sides[found.kind]}

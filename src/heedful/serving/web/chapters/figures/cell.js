@@ -3,9 +3,9 @@
 import { html, useState } from "/insight/vendor/preact.js";
 import { Choice } from "/insight/parts.js";
 import { headOf, spelled } from "/insight/drawing.js";
-import { largest, placeOf } from "../rules.js";
+import { largest, placeOf, softmax } from "../rules.js";
 import { exampleOf, useAnswer, useTrace } from "../traces.js";
-import { chapterWords } from "../words.js";
+import { chapterWords, decimal } from "../words.js";
 import { headFor, sidesOf } from "./attention.js";
 import { Figure, stateFor } from "./frame.js";
 
@@ -28,13 +28,6 @@ export function useCell(figure) {
   return { example, answer, question, cell: question === null ? answer : cell };
 }
 
-export function softmax(scores) {
-  const peak = Math.max(...scores.filter((score) => score !== null));
-  const powers = scores.map((score) => (score === null ? 0 : Math.exp(score - peak)));
-  const sum = powers.reduce((before, power) => before + power, 0);
-  return powers.map((power) => power / sum);
-}
-
 export function CellFigure({ figure }) {
   const said = chapterWords();
   const { example, answer, question, cell } = useCell(figure);
@@ -55,12 +48,13 @@ export function CellFigure({ figure }) {
     <${Figure} name="cell" answers=${[answer, cell]} caption=${caption} open=${open}>${() => html`
       <p class="side">${said.cell.row(spelled(rows[question.row]))}</p>
       <table class="sums">
-        <thead><tr><th scope="col">${said.cell.key}</th><th scope="col">${isScaled ? said.cell.score : said.cell.raw}</th>
+        <thead><tr><th scope="col">${said.cell.key}</th>
+          <th scope="col">${isScaled ? said.cell.score : said.cell.raw}</th>
           <th scope="col">${said.cell.weight}</th><td></td></tr></thead>
         <tbody>${columns.map((token, at) => html`
           <tr key=${at} class=${at === top ? "chosen" : ""}>
             <th scope="row" class=${token.special ? "special" : ""}>${spelled(token)}</th>
-            <td>${scores[at] === null ? said.cell.masked : scores[at].toFixed(2)}</td>
+            <td>${scores[at] === null ? said.cell.masked : decimal(scores[at])}</td>
             <td>${weights[at].toFixed(3)}</td>
             <td class="track"><i style=${{ width: `${100 * weights[at]}%` }}></i></td>
           </tr>`)}

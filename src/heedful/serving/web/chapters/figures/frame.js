@@ -50,7 +50,7 @@ export function Bars({ rows, label }) {
       ${rows.map((row, at) => html`
         <div key=${at} role="listitem" class=${row.isChosen ? "chosen" : ""}>
           <span class="name">${row.name}</span>
-          <span class="track" aria-hidden="true"><i style=${{ width: `${100 * Math.max(0, Math.min(1, row.part))}%` }}></i></span>
+          <span class="track" aria-hidden="true"><i style=${{ width: `${100 * row.part}%` }}></i></span>
           <span class="number">${row.shown}</span>
         </div>`)}
     </div>`;

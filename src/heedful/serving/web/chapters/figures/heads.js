@@ -28,19 +28,21 @@ export function HeadsFigure({ figure }) {
   const { rows, columns } = isReady ? sidesOf(answer.data, kind) : {};
   const caption = () => `${said.place(found)}. ${current.rule ? foundBy(current.rule, found) : ""}`;
   const open = () => stateFor(example, { view: "attention", kind, layer: found.layer, head: found.head });
+  const numbers = isReady ? [...Array(answer.layers[kind][0].shape[0]).keys()] : [];
   const isCurrent = (layer, head) => layer === found.layer && head === found.head;
   return html`
     <${Figure} name="heads" answers=${[answer]} caption=${caption} open=${open}>${() => html`
       <div class="finders" role="group" aria-label=${said.find}>
         <span>${said.find}</span>
-        ${figure.rules.map((rule) => html`<button key=${rule} type="button" class="plain" aria-pressed=${current.rule === rule}
+        ${figure.rules.map((rule) => html`<button
+          key=${rule} type="button" class="plain" aria-pressed=${current.rule === rule}
           onClick=${() => setChosen({ figure, rule })}>${said.rules[rule]}</button>`)}
       </div>
       <div class="heads-and-map">
         <div>
           <p class="side">${said.grid(kind)}</p>
-          <div class="thumbnails" style=${{ gridTemplateColumns: `repeat(${answer.layers[kind][0].shape[0]}, minmax(0, 1fr))` }}>
-            ${answer.layers[kind].flatMap((layer, number) => [...Array(layer.shape[0]).keys()].map((head) => html`<button
+          <div class="thumbnails" style=${{ gridTemplateColumns: `repeat(${numbers.length}, minmax(0, 1fr))` }}>
+            ${answer.layers[kind].flatMap((layer, number) => numbers.map((head) => html`<button
               key=${`${number} ${head}`} type="button" aria-pressed=${isCurrent(number, head)}
               aria-label=${said.place({ kind, layer: number, head })} title=${said.place({ kind, layer: number, head })}
               onClick=${() => setChosen({ figure, place: { kind, layer: number, head } })}

@@ -20,33 +20,38 @@ export function halves(packed) {
   return { shape: packed.shape, values };
 }
 
-export const usePositions = () =>
-  useAnswer(translator.value && `/api/positions?model=${encodeURIComponent(translator.value.id)}&length=${LENGTH}&side=source`);
-
-/** Paint rows of numbers between −most and most as cells: below zero in the warm colour, above it in the blue one. */
-function paintCells(canvas, width, { shape: [rows, columns], values }, height) {
-  const pen = context(canvas, width, height);
-  const most = values.reduce((top, value) => Math.max(top, Math.abs(value)), 1e-6);
-  const [heat, against] = [colour("--heat"), colour("--against")];
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) {
-      const value = values[row * columns + column] / most;
-      pen.fillStyle = `rgb(${value < 0 ? against : heat} / ${Math.abs(value)})`;
-      const [left, top] = [Math.floor((column * width) / columns), Math.floor((row * height) / rows)];
-      pen.fillRect(left, top, Math.ceil(width / columns), Math.ceil(height / rows));
-    }
-  }
+export function usePositions() {
+  const model = encodeURIComponent(translator.value?.id ?? "");
+  return useAnswer(model && `/api/positions?model=${model}&length=${LENGTH}&side=source`);
 }
+
+/** Paint rows of numbers as cells, `part(value)` from −1 to 1: below zero in the warm colour, above in the blue one. */
+function paintCells(canvas, { shape: [rows, columns], values }, part, width, height) {
+  const picture = new ImageData(columns, rows);
+  const [heat, against] = ["--heat", "--against"].map((name) => colour(name).split(" ").map(Number));
+  values.forEach((value, at) => {
+    const strength = part(value);
+    picture.data.set([...(strength < 0 ? against : heat), 255 * Math.abs(strength)], 4 * at);
+  });
+  const small = document.createElement("canvas");
+  [small.width, small.height] = [columns, rows];
+  small.getContext("2d").putImageData(picture, 0, 0);
+  const pen = context(canvas, width, height);
+  pen.imageSmoothingEnabled = false;
+  pen.drawImage(small, 0, 0, width, height);
+}
+
+const mostOf = (values) => values.reduce((top, value) => Math.max(top, Math.abs(value)), 1e-6);
 
 function Waves({ table }) {
   const said = chapterWords().positions;
   const [length, dim] = table.shape;
-  const chosen = [[2, said.fast, "--heat"], [Math.floor(dim / 4) * 2 - (dim % 4 ? 0 : Math.floor(dim / 8) * 2), said.slow, "--against"]];
+  const chosen = [[Math.min(16, dim - 2), said.fast, "--heat"], [2 * Math.floor(dim / 8), said.slow, "--against"]];
   const paint = (canvas, width) => {
     const pen = context(canvas, width, 150);
     pen.strokeStyle = colour("--line");
     pen.strokeRect(0, 75, width, 0.5);
-    const most = table.values.reduce((top, value) => Math.max(top, Math.abs(value)), 1e-6);
+    const most = mostOf(table.values);
     for (const [dimension, , name] of chosen) {
       pen.strokeStyle = `rgb(${colour(name)})`;
       pen.lineWidth = 2;
@@ -59,8 +64,9 @@ function Waves({ table }) {
     }
   };
   return html`
-    <p class="keys-of">${chosen.map(([dimension, text, name]) => html`<span key=${dimension} style=${{ color: `rgb(var(${name}))` }}>
-      — ${said.dimension} ${dimension + 1}, ${text}</span>`)}</p>
+    <p class="keys-of">${chosen.map(([dimension, text, name]) => html`<span
+      key=${dimension} style=${{ color: `rgb(var(${name}))` }}
+    >— ${said.dimension} ${dimension + 1}, ${text}</span>`)}</p>
     <${Painting} when=${[table]} paint=${paint} label=${said.wave} />
     <p class="side">→ ${said.position} 1 – ${length}</p>`;
 }
@@ -69,6 +75,8 @@ function Alike({ similarity }) {
   const said = chapterWords().positions;
   const [pointed, setPointed] = useState(null);
   const length = similarity.shape[0];
+  const least = Math.min(...similarity.values);
+  const part = (value) => (value - least) / Math.max(1e-6, 1 - least); // the least alike is blank, the same is full
   const point = (event) => {
     const bounds = event.currentTarget.getBoundingClientRect();
     const at = (part, size) => Math.max(0, Math.min(length - 1, Math.floor((part / size) * length)));
@@ -76,8 +84,9 @@ function Alike({ similarity }) {
   };
   return html`
     <p class="side">↓ ${said.position} · → ${said.position} (1 – ${length})</p>
-    <${Painting} when=${[similarity]} label=${said.similarity} onMouseMove=${point} onMouseLeave=${() => setPointed(null)}
-      paint=${(canvas, width) => paintCells(canvas, Math.min(width, 340), similarity, Math.min(width, 340))} />
+    <${Painting} when=${[similarity]} label=${said.similarity}
+      onMouseMove=${point} onMouseLeave=${() => setPointed(null)}
+      paint=${(canvas, width) => paintCells(canvas, similarity, part, Math.min(width, 340), Math.min(width, 340))} />
     <p class="side value" aria-live="polite">${pointed
       ? said.alike(pointed[0] + 1, pointed[1] + 1, similarity.values[pointed[0] * length + pointed[1]])
       : said.alike(10, 11, similarity.values[9 * length + 10])}</p>`;
@@ -87,19 +96,30 @@ export function PositionsFigure({ figure }) {
   const said = chapterWords().positions;
   const answer = usePositions();
   const hasTable = answer.status === "ready" && answer.data.kind !== "none";
-  const caption = () => (hasTable ? `${said[figure.show]}: ${said.kinds[answer.data.kind]}.` : said.none);
+  const table = hasTable ? halves(answer.data.table) : null;
+  const caption = () => (hasTable ? said.is(said[figure.show], said.kinds[answer.data.kind]) : said.none);
+  const isComputed = answer.data?.kind === "sinusoidal";
+  const picture = isComputed ? sinesOf(table) : table;
+  const most = hasTable ? mostOf(table.values) : 1;
   const parts = {
     table: () => html`
-      <p class="side">↓ ${said.position} 1 – ${answer.data.length} · → ${said.dimension} 1 – ${answer.data.dim}</p>
+      <p class="side">↓ ${said.position} 1 – ${answer.data.length} · → ${said.dimension} 1 – ${answer.data.dim}
+        ${isComputed && html` (${said.sines})`}</p>
       <${Painting} when=${[answer.data]} label=${said.table}
-        paint=${(canvas, width) => paintCells(canvas, width, halves(answer.data.table), 260)} />`,
-    wave: () => html`<${Waves} table=${halves(answer.data.table)} />`,
+        paint=${(canvas, width) => paintCells(canvas, picture, (value) => value / most, width, 260)} />`,
+    wave: () => html`<${Waves} table=${table} />`,
     similarity: () => html`<${Alike} similarity=${halves(answer.data.similarity)} />`,
   };
   return html`
-    <${Figure} name="positions" answers=${[answer]} caption=${caption} open=${() => ({ view: "positions", model: translator.value.id })}>
+    <${Figure} name="positions" answers=${[answer]} caption=${caption}
+      open=${() => ({ view: "positions", model: translator.value.id })}>
       ${() => hasTable && parts[figure.show]()}
     <//>`;
+}
+
+/** Every second column: sines and cosines side by side would only flicker. */
+function sinesOf({ shape: [rows, columns], values }) {
+  return { shape: [rows, Math.ceil(columns / 2)], values: values.filter((_, at) => (at % columns) % 2 === 0) };
 }
 
 /** The same words in two orders, and what becomes of each. */
@@ -108,8 +128,10 @@ export function OrderFigure({ figure }) {
   const examples = figure.texts.map((text) => exampleOf({ text, target: figure.target }));
   const answers = [useTrace(examples[0]), useTrace(examples[1])];
   return html`
-    <${Figure} name="order" answers=${answers} open=${() => stateFor(examples[0], { view: "translate" })} caption=${() => said.order}>
+    <${Figure} name="order" answers=${answers} caption=${() => said.order}
+      open=${() => stateFor(examples[0], { view: "translate" })}>
       ${() => html`<dl class="orders">${answers.map(({ data }, at) => html`<div key=${at}>
-        <dt lang=${data.source.language}>${data.source.text}</dt><dd lang=${data.target.language}>${data.target.text}</dd></div>`)}</dl>`}
+        <dt lang=${data.source.language}>${data.source.text}</dt>
+        <dd lang=${data.target.language}>${data.target.text}</dd></div>`)}</dl>`}
     <//>`;
 }

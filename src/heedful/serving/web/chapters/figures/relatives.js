@@ -17,13 +17,10 @@ export function PoolingFigure({ figure }) {
     <${Figure} name="pooling" answers=${classifier ? [answer] : []}
       caption=${() => (found ? said.served(found.label, best) : said.absent)}
       open=${classifier && (() => ({ view: "labels", model: classifier.id, text: figure.text }))}>${() => html`
-      <div class="pooling">
-        <p class="side">${said.words}</p>
-        <p class="columns">${figure.text.split(" ").map((word, at) => html`<span key=${at}>
-          <b>${word}</b><i aria-hidden="true"></i><i aria-hidden="true"></i><i aria-hidden="true"></i></span>`)}</p>
-        <p class="side">${said.block}</p>
-        <p class="one"><span>${said.average}</span><i aria-hidden="true"></i><i aria-hidden="true"></i><i aria-hidden="true"></i></p>
-        <p class="side">${said.label}</p>
+      <div class="flow">
+        <p class="chips">
+          ${figure.text.split(" ").map((word, at) => html`<span key=${at} class="chip">${word}</span>`)}</p>
+        ${said.flow.map((stage) => html`<p key=${stage} class="stage"><span aria-hidden="true">↓</span>${stage}</p>`)}
         ${found && html`<${Bars} label=${said.label} rows=${Object.entries(found.probabilities).map(([name, part]) => ({
           name, part, shown: part.toFixed(2), isChosen: name === found.label,
         }))} />`}
@@ -52,7 +49,8 @@ export function MemoryFigure() {
   const caption = () => said.reach(layers * segment);
   const writer = modelFor("language_modeling");
   return html`
-    <${Figure} name="memory" caption=${caption} open=${writer && (() => ({ view: "writing", model: writer.id }))}>${() => html`
+    <${Figure} name="memory" caption=${caption}
+      open=${writer && (() => ({ view: "writing", model: writer.id }))}>${() => html`
       <svg class="segments" viewBox=${`0 0 ${count * CELL} ${height}`} role="img" aria-label=${caption()}>
         ${[...Array(SEGMENTS - 1).keys()].map((border) => html`<line key=${border} class="border" y1="0" y2=${height}
           x1=${(border + 1) * segment * CELL} x2=${(border + 1) * segment * CELL} />`)}

@@ -4,7 +4,7 @@ import { html, useState } from "/insight/vendor/preact.js";
 import { Slider } from "/insight/parts.js";
 import { spelled } from "/insight/drawing.js";
 import { exampleOf, useTrace } from "../traces.js";
-import { chapterWords } from "../words.js";
+import { chapterWords, decimal } from "../words.js";
 import { Figure, stateFor } from "./frame.js";
 
 const BEAM = 5;
@@ -19,7 +19,7 @@ function Written({ data, other, name }) {
   const parts = data.target.tokens.findIndex((token, at) => token.id !== other.target.tokens[at]?.id);
   return html`
     <div class="found">
-      <p class="side">${name} · ${said.sum} <b>${data.log_prob.toFixed(2)}</b></p>
+      <p class="side">${name} · ${said.sum} <b>${decimal(data.log_prob)}</b></p>
       <p class="chips" lang=${data.target.language}>${data.target.tokens.map((token, at) => html`<span
         key=${at} class=${`chip ${token.special ? "special" : ""} ${at === parts ? "parting" : ""}`}
         title=${at === parts ? said.firstDifference : null}
@@ -58,22 +58,22 @@ export function PenaltyFigure({ figure }) {
   const said = chapterWords().search;
   const example = exampleOf(figure);
   const answer = useTrace(example, { beam: BEAM });
-  const [alpha, setAlpha] = useState(0.6);
+  const [alpha, setAlpha] = useState(0);
   const isReady = answer.status === "ready" && answer.data.beam !== null;
   const sorted = isReady
     ? endedIn(answer.data.beam).sort((a, b) => penalised(b, alpha) - penalised(a, alpha)).slice(0, 6)
     : [];
   return html`
-    <${Figure} name="penalty" answers=${[answer]} caption=${() => (sorted.length ? said.best(sorted[0].text) : said.same)}
+    <${Figure} name="penalty" answers=${[answer]} caption=${() => sorted.length > 0 && said.best(sorted[0].text)}
       open=${() => stateFor(example, { view: "decoding", beam: BEAM })}>${() => html`
       <div class="scroll"><table class="sums candidates">
         <thead><tr><th scope="col">${said.candidate}</th><th scope="col">${said.tokens}</th>
           <th scope="col">${said.sum}</th><th scope="col">${said.score}</th></tr></thead>
         <tbody>${sorted.map((one, at) => html`<tr key=${one.id} class=${at === 0 ? "chosen" : ""}>
-          <th scope="row" lang=${example.target}>${one.text}</th><td>${one.length}</td><td>${one.logProb.toFixed(2)}</td>
-          <td>${penalised(one, alpha).toFixed(2)}</td></tr>`)}</tbody>
+          <th scope="row" lang=${example.target}>${one.text}</th><td>${one.length}</td><td>${decimal(one.logProb)}</td>
+          <td>${decimal(penalised(one, alpha))}</td></tr>`)}</tbody>
       </table></div>
-      <div class="tools"><${Slider} label=${said.alpha} min=${0} max=${3} step=${0.1} value=${alpha} shown=${alpha.toFixed(1)}
-        onSlide=${setAlpha} /></div>`}
+      <div class="tools"><${Slider} label=${said.alpha} min=${0} max=${3} step=${0.1} value=${alpha}
+        shown=${alpha.toFixed(1)} onSlide=${setAlpha} /></div>`}
     <//>`;
 }

@@ -21,13 +21,15 @@ export function StackFigure({ figure }) {
     <div class="tower">
       <p class="side">${said.stack[side](answer.layers[side].length)}</p>
       ${side === "decoder" && html`<div class="ends">${said.stack.output}</div>`}
+      <div class="block names">${towers[side].map(([kind, name]) => html`<span key=${kind}>${name}</span>`)}
+        <span>${said.stack.feedForward}</span></div>
       ${[...answer.layers[side].keys()].reverse().map((layer) => html`
         <div key=${layer} class="block">
           <span class="number">${layer + 1}</span>
-          ${towers[side].map(([kind, name]) => html`
-            <span key=${kind} class="sub" title=${said.place({ kind, layer, head: -1 })}>
-              <${Thumbnail} weights=${headOf(answer.layers[kind][layer], -1)} /><span>${name}</span></span>`)}
-          <span class="sub"><span>${said.stack.feedForward}</span></span>
+          ${towers[side].map(([kind]) => html`<span
+            key=${kind} class="sub" title=${said.place({ kind, layer, head: -1 })}>
+            <${Thumbnail} weights=${headOf(answer.layers[kind][layer], -1)} /></span>`)}
+          <span class="sub" aria-hidden="true">FFN</span>
         </div>`)}
       <div class="ends">${said.stack.embedding}</div>
       <p class="feed">${tokens.map(spelled).join(" ")}</p>

@@ -23,7 +23,8 @@ export function LossFigure({ figure }) {
   return html`
     <${Figure} name="loss" answers=${[answer]} caption=${() => said.loss.total(total)}
       open=${() => stateFor(example, { view: "decoding" })}>${() => html`
-      <p class="side">${said.loss.reference}: <strong lang=${answer.data.target.language}>${answer.data.target.text}</strong></p>
+      <p class="side">${said.loss.reference}:
+        ${" "}<strong lang=${answer.data.target.language}>${answer.data.target.text}</strong></p>
       <p class="side">${said.loss.token} · ${said.loss.loss} = −log p</p>
       <${Bars} label=${said.loss.loss} rows=${losses.map((loss, at) => ({
         name: spelled(answer.data.target.tokens[at]), part: loss / most, shown: loss.toFixed(2), isChosen: loss > 2,
@@ -84,7 +85,8 @@ export function ScheduleFigure() {
   };
   const peak = rateAt(warmUp, dim, warmUp).toExponential(1);
   return html`
-    <${Figure} name="schedule" caption=${() => said.peak(peak, warmUp)} open=${() => ({ view: "training" })}>${() => html`
+    <${Figure} name="schedule" caption=${() => said.peak(peak, warmUp)}
+      open=${() => ({ view: "training" })}>${() => html`
       <p class="side">↑ ${said.rate} · d = ${dim}</p>
       <${Painting} when=${[warmUp, dim]} paint=${paint} label=${`${said.rate}. ${said.peak(peak, warmUp)}`} />
       <div class="tools"><${Slider} label=${said.warmUp} min=${1000} max=${10000} step=${500} value=${warmUp}

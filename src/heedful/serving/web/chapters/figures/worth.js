@@ -7,6 +7,15 @@ import { exampleOf, useTrace } from "../traces.js";
 import { chapterWords } from "../words.js";
 import { Figure, stateFor } from "./frame.js";
 
+function Square({ place, change, most }) {
+  const said = chapterWords();
+  const about = `${said.place(place)}: ${said.worth.change(change)}`;
+  const isMost = ["kind", "layer", "head"].every((name) => place[name] === most[name]);
+  const strength = Math.sqrt(Math.max(0, change / most.change)); // the root lets small losses be seen
+  return html`<span class=${isMost ? "most" : ""} tabindex="0" role="img" title=${about} aria-label=${about}
+    style=${{ background: `rgb(var(--against) / ${strength})` }}></span>`;
+}
+
 export function WorthFigure({ figure }) {
   const said = chapterWords();
   const example = exampleOf(figure);
@@ -15,17 +24,14 @@ export function WorthFigure({ figure }) {
   const most = changes ? mostWorth(changes) : null;
   const caption = () => said.worth.most({ place: said.place(most), change: said.worth.change(most.change) });
   const open = () => stateFor(example, { view: "heads", off: `${most.kind}.${most.layer}.${most.head}` });
-  const strength = (change) => Math.max(0, change / most.change);
   return html`
     <${Figure} name="worth" answers=${[answer]} caption=${caption} open=${open}>${() => html`
       <p class="side">${said.worth.title}</p>
       <div class="worths">${KINDS.map((kind) => html`<div key=${kind}>
-        <p class="side">${said.grid(kind)}</p>
-        ${changes[kind].map((heads, layer) => html`<p key=${layer} class="squares">${heads.map((change, head) => html`<span
-          key=${head} tabindex="0" role="img" title=${`${said.place({ kind, layer, head })}: ${said.worth.change(change)}`}
-          aria-label=${`${said.place({ kind, layer, head })}: ${said.worth.change(change)}`}
-          class=${most.kind === kind && most.layer === layer && most.head === head ? "most" : ""}
-          style=${{ background: `rgb(var(--against) / ${Math.sqrt(strength(change))})` }}></span>`)}</p>`)}
+        <p class="side">${said.uses[kind]}</p>
+        ${changes[kind].map((heads, layer) => html`<p key=${layer} class="squares">
+          ${heads.map((change, head) => html`<${Square}
+            key=${head} place=${{ kind, layer, head }} change=${change} most=${most} />`)}</p>`)}
       </div>`)}</div>`}
     <//>`;
 }
