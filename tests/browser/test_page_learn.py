@@ -87,7 +87,9 @@ UNPAINTED = """(figures) => {
   const drawn =
     ".bars i, .sums td, .links path, .segments circle, .orders dd, .found .chip, .squares span, .flow .stage";
   const isMixed = (canvas) => {
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
     return new Set(new Uint32Array(data.buffer)).size > 1;
   };
   return figures.filter((figure) => !figure.classList.contains("covered")).filter((figure) =>
