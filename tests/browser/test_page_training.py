@@ -22,6 +22,7 @@ SHORT = [
     "training.checkpoint.keep_last=9",
     "validation.every_steps=20",
     "validation.max_sentences=4",
+    "training.batch_tokens=512",
 ]
 PEAKS = {"slow": 0.001, "quick": 0.006}
 SENTENCE = "the red dog sees a house"
@@ -40,7 +41,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_corpus(folder)
     short = ["training.max_steps=60", "training.log_every=5"]
     processes = [train(folder, name, *short, f"training.schedule.peak={peak}") for name, peak in PEAKS.items()]
-    assert [process.wait(timeout=120) for process in processes] == [0, 0]
+    assert [process.wait(timeout=300) for process in processes] == [0, 0]
     return folder
 
 
@@ -129,7 +130,7 @@ def test_runs_are_compared_in_one_picture(visited: Callable[..., Any], server: S
         assert page.locator("[data-chart=bleu] .reading li").all_inner_texts()[0].startswith("quick")
         last = [asked(server, f"/api/runs/{name}/journal")["metrics"][-1]["bleu"] for name in ("quick", "slow")]
         assert number_after(page, "bleu") == [shown(value) for value in last]
-        page.get_by_role("radiogroup", name="Run", exact=True).get_by_role("radio", name="slow").click()
+        page.get_by_role("radiogroup", name="Look closer at").get_by_role("radio", name="slow").click()
         page.wait_for_url(re.compile("run=slow"))
 
 

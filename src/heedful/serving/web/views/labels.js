@@ -12,6 +12,7 @@ import { words } from "./labels.words.js";
 const PAUSE = 300; // milliseconds without a change before the server is asked
 const MOST_CHARACTERS = 20000;
 const MOST_TRACED = 1000; // characters the server looks into
+const MOST_WORDS = 126; // with the symbols at both ends, as many tokens as the server looks into, or more
 const NUM_STRONGEST = 8;
 const NOTHING = { status: "none", data: null, error: null };
 
@@ -38,7 +39,8 @@ function follow(text, id) {
   decision.value = { ...decision.peek(), status: "loading" };
   const timer = setTimeout(async () => {
     await ask(decision, "/api/classify", { q: text, model: id, explain: true }, leaving.signal);
-    if (text.length > MOST_TRACED) look.value = { ...NOTHING, status: "long" };
+    const numWords = decision.value.data?.words.length ?? 0;
+    if (text.length > MOST_TRACED || numWords > MOST_WORDS) look.value = { ...NOTHING, status: "long" };
     else if (!leaving.signal.aborted) await ask(look, "/api/classify/trace", { q: text, model: id }, leaving.signal);
   }, decision.peek().data ? PAUSE : 0);
   return () => {

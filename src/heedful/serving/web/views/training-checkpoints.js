@@ -3,12 +3,12 @@
 
 import { html, signal, useEffect, useState } from "/insight/vendor/preact.js";
 import { headOf, unpack } from "/insight/drawing.js";
-import { Card, Choice } from "/insight/parts.js";
+import { Card } from "/insight/parts.js";
 import { isAborted, post } from "../api.js";
-import { nameOf } from "../served.js";
+import { model, nameOf } from "../served.js";
 import { queryWith, state } from "../state.js";
 import { HeatMap } from "./labels-heat.js";
-import { chooseCheckpoint, closer, journalOf, lookCloser, shown } from "./training-runs.js";
+import { chooseCheckpoint, closer, journalOf } from "./training-runs.js";
 import { words } from "./training.words.js";
 
 const PAUSE = 120; // milliseconds without a change before a checkpoint is asked
@@ -103,7 +103,7 @@ function Preview({ run, step }) {
           ${status === "failed" && html`<span class="refusal">${said.failed(error)}</span>`}
           ${status === "ready" && html`<span>${said.logProb} <b>${data.log_prob.toFixed(2)}</b></span>`}
         </p>
-        <${Links} run=${run} step=${step} />
+        ${model.value.task === "translation" && html`<${Links} run=${run} step=${step} />`}
       </div>
       <div class=${status === "loading" ? "stale" : ""}>
         ${data && status !== "failed" && html`<${Picture} data=${data} />`}
@@ -151,11 +151,6 @@ export function Checkpoints() {
   const place = chosen < 0 ? steps.length - 1 : chosen;
   return html`
     <${Card} title=${said.checkpoints} hint=${said.checkpointsHint}>
-      ${shown.value.length > 1 && html`
-        <div class="tools"><${Choice}
-          label=${said.run} options=${shown.value.map((one) => [one.id, one.id])} value=${run.id}
-          onChoose=${(id) => lookCloser(shown.value.find((one) => one.id === id))}
-        /></div>`}
       ${steps.length === 0 ? html`<p class="empty">${said.noCheckpoints}</p>` : html`
         <${Player} key=${run.id} run=${run} steps=${steps} place=${place} />
         <${Preview} run=${run} step=${steps[place]} />`}

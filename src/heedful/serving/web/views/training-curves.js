@@ -49,15 +49,21 @@ const logged = (read, more = {}) => (run) => [
 
 /** What there is a picture of: its curves for one run, and how it is drawn. */
 function chartsOf(runs) {
-  const isLabelling = runs.every((run) => run.task === "classification");
   const scores = SCORES.filter((name) => runs.some((run) => judged(name)(run)[0].points.length));
   return [
-    { name: isLabelling ? "classification_loss" : "loss", of: lossCurves, isLarge: true },
+    { name: "loss", of: lossCurves, isLarge: true },
     ...scores.map((name) => ({ name, of: judged(name), isLarge: true })),
     { name: "learning_rate", of: logged((row) => row.learning_rate, { isExact: true }), fromZero: true },
     { name: "gradient_norm", of: logged((row) => row.gradient_norm) },
     { name: "tokens_per_second", of: logged((row) => row.timing?.tokens_per_second), fromZero: true },
   ];
+}
+
+/** What a picture is called; a classifier counts texts where others count tokens. */
+function titleOf({ name }, runs, said) {
+  const numLabelling = runs.filter((run) => run.task === "classification").length;
+  const counted = numLabelling === 0 ? "" : numLabelling === runs.length ? "_of_texts" : "_of_both";
+  return said.charts[name + counted] ?? said.charts[name];
 }
 
 function Tools() {
@@ -105,7 +111,7 @@ function Chart({ chart, runs, range }) {
   const steps = recorded(curves);
   const marks = closer.value ? journalOf(closer.value).checkpoints : [];
   const chosen = closer.value?.id === state.run.value ? state.checkpoint.value : null;
-  const [title, unit] = said.charts[chart.name];
+  const [title, unit] = titleOf(chart, runs, said);
   const [isLogStep, isLogValue, smoothing] = [scale.isLogStep.value, scale.isLogValue.value, scale.smoothing.value];
   const tell = (step) => {
     const numbers = curves.map((curve) => {

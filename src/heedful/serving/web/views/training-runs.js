@@ -18,7 +18,7 @@ export const failure = signal(null);
 /** What is known of each run that is or was looked at, by its id. */
 export const journals = signal({});
 
-/** The run that is shown when nobody has chosen: one that trains now, and it stays when it has finished. */
+/** The run that is shown when none is ticked: one that trains now, and it stays when it has finished. */
 const foremost = signal(null);
 
 /** The runs whose curves are drawn: those the state names, else the foremost. */
@@ -31,10 +31,11 @@ export const shown = computed(() => {
 
 function takeIn(all) {
   const before = all.find((run) => run.id === (foremost.value ?? state.run.value));
+  const isKept = before && (before.isRunning || before.id === state.run.value);
   const isOwn = (run) => run.id === model.value?.run;
   const wished = [(run) => run.isRunning, (run) => run === before, isOwn, (run) => run.id !== EXAMPLE, () => true];
-  const first = wished.map((is) => all.find(is)).find(Boolean);
-  foremost.value = (before?.isRunning ? before : first)?.id ?? null;
+  const first = isKept ? before : wished.map((is) => all.find(is)).find(Boolean);
+  foremost.value = first?.id ?? null;
   runs.value = all;
 }
 

@@ -94,7 +94,7 @@ function Mistakes({ rows }) {
         ${rows.flatMap(([step, samples]) => samples.map((sample, place) => html`
           <tr key=${`${step} ${place}`}>
             <th scope="row">${place === 0 && html`<span class="number">${step.toLocaleString("en-US")}</span>`}</th>
-            <td>${sample.text}</td><td>${sample.label}</td><td>${sample.decided}</td>
+            <td>${sample.text}</td><td class="label">${sample.label}</td><td class="label">${sample.decided}</td>
             <td class="number">${(100 * sample.probability).toFixed(1)} %</td>
           </tr>`))}
       </tbody>
@@ -125,8 +125,8 @@ export function Samples() {
   if (!rows.length) return null;
   const Table = TABLES[run.task];
   return html`
-    <${Card} title=${said.samples} hint=${said.samplesHint[run.task]}>
-      <div class="scroll" tabindex="0" role="group" aria-label=${said.samples}>
+    <${Card} title=${said.samples[run.task]} hint=${said.samplesHint[run.task]}>
+      <div class="scroll" tabindex="0" role="group" aria-label=${said.samples[run.task]}>
         <${Table} run=${run} rows=${rows} />
       </div>
     <//>`;

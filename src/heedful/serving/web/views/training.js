@@ -1,11 +1,13 @@
 // How models come to be: the runs, their curves, what each checkpoint makes of a sentence, what was written meanwhile.
 
 import { html, useEffect } from "/insight/vendor/preact.js";
-import { Card } from "/insight/parts.js";
+import { Card, Choice } from "/insight/parts.js";
 import { nameOf } from "../served.js";
 import { Checkpoints } from "./training-checkpoints.js";
 import { colourOf, Curves } from "./training-curves.js";
-import { failure, followRuns, isExampleAlone, runs, shown, stepOf, toggle } from "./training-runs.js";
+import {
+  closer, failure, followRuns, isExampleAlone, lookCloser, runs, shown, stepOf, toggle,
+} from "./training-runs.js";
 import { Samples } from "./training-samples.js";
 import { words } from "./training.words.js";
 
@@ -44,6 +46,16 @@ function OwnRun() {
     </div>`;
 }
 
+/** Of several runs, the one whose checkpoints and samples are shown. */
+function Closer() {
+  const options = shown.value.map((run) => [run.id, run.id]);
+  const choose = (id) => lookCloser(shown.value.find((run) => run.id === id));
+  return html`
+    <div class="look-closer">
+      <${Choice} label=${words().closer} options=${options} value=${closer.value.id} onChoose=${choose} />
+    </div>`;
+}
+
 export function TrainingPage() {
   const said = words();
   useEffect(() => {
@@ -62,5 +74,7 @@ export function TrainingPage() {
       <ul class="runs">${all.map((run) => html`<${Run} key=${run.id} run=${run} />`)}</ul>
       ${isExampleAlone.value && html`<${OwnRun} />`}
     <//>
-    ${shown.value.length > 0 && html`<${Curves} /><${Checkpoints} /><${Samples} />`}`;
+    ${shown.value.length > 0 && html`<${Curves} />`}
+    ${shown.value.length > 1 && html`<${Closer} />`}
+    ${shown.value.length > 0 && html`<${Checkpoints} /><${Samples} />`}`;
 }
