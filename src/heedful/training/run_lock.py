@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,15 +22,13 @@ class RunLock:
         with writing(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _take(descriptor):
             owner = os.read(descriptor, 20).decode(errors="replace").strip() or "unknown"
             os.close(descriptor)
             raise UserError(
                 f"{self._folder} must be used by one training process at a time, but process {owner} is at it. "
                 "Wait for it, stop it, or choose another `name`."
-            ) from None
+            )
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
         self._descriptor = descriptor
@@ -41,10 +40,24 @@ class RunLock:
         os.close(self._descriptor)
 
 
+def _take(descriptor: int) -> bool:
+    """Lock for writing; tried a few times, because somebody may just be asking `is_locked`."""
+    for pause in (0.02, 0.05, 0.1, None):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if pause is None:
+                return False
+            time.sleep(pause)
+        else:
+            return True
+    raise AssertionError("the last try decides")
+
+
 def is_locked(folder: Path) -> bool:
     """Tell whether a process is training in `folder`, and write nothing there.
 
-    The question is a shared lock for some microseconds: whoever asks all the time leaves the trainer its chance.
+    The question is a shared lock for some microseconds, which a trainer that starts in this moment waits for.
     """
     try:
         descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC)
