@@ -8,7 +8,7 @@ import { isAborted, post } from "../api.js";
 import { model, nameOf } from "../served.js";
 import { queryWith, state } from "../state.js";
 import { HeatMap } from "./labels-heat.js";
-import { chooseCheckpoint, closer, journalOf } from "./training-runs.js";
+import { chooseCheckpoint, chosenStep, closer, journalOf } from "./training-runs.js";
 import { words } from "./training.words.js";
 
 const PAUSE = 120; // milliseconds without a change before a checkpoint is asked
@@ -147,7 +147,7 @@ export function Checkpoints() {
   const run = closer.value;
   if (run?.task !== "translation") return null;
   const steps = journalOf(run).checkpoints.length ? journalOf(run).checkpoints : run.checkpoints;
-  const chosen = run.id === state.run.value ? steps.indexOf(state.checkpoint.value) : -1;
+  const chosen = steps.indexOf(chosenStep.value);
   const place = chosen < 0 ? steps.length - 1 : chosen;
   return html`
     <${Card} title=${said.checkpoints} hint=${said.checkpointsHint}>

@@ -3,9 +3,8 @@
 import { html, signal } from "/insight/vendor/preact.js";
 import { Card, Choice, Slider } from "/insight/parts.js";
 import { nearest, spellNumber } from "../curves.js";
-import { state } from "../state.js";
 import { CurvePicture, recorded } from "./training-picture.js";
-import { chooseCheckpoint, closer, journalOf, shown } from "./training-runs.js";
+import { chooseCheckpoint, chosenStep, closer, journalOf, shown } from "./training-runs.js";
 import { words } from "./training.words.js";
 
 const COLOURS = ["--accent", "--warm", "--good", "--soft"];
@@ -110,7 +109,7 @@ function Chart({ chart, runs, range }) {
   const curves = runs.flatMap((run) => chart.of(run).map((curve) => ({ ...curve, run, colour: colourOf(run) })));
   const steps = recorded(curves);
   const marks = closer.value ? journalOf(closer.value).checkpoints : [];
-  const chosen = closer.value?.id === state.run.value ? state.checkpoint.value : null;
+  const chosen = chosenStep.value;
   const [title, unit] = titleOf(chart, runs, said);
   const [isLogStep, isLogValue, smoothing] = [scale.isLogStep.value, scale.isLogValue.value, scale.smoothing.value];
   const tell = (step) => {

@@ -42,6 +42,12 @@ function takeIn(all) {
 /** The run that is looked at more closely: the state's if it is drawn, else the first. */
 export const closer = computed(() => shown.value.find((run) => run.id === state.run.value) ?? shown.value[0] ?? null);
 
+/** The checkpoint of it that is chosen; null for none, and for one that a run has not kept. */
+export const chosenStep = computed(() => {
+  const [run, step] = [closer.value, state.checkpoint.value];
+  return run && run.id === state.run.value && journalOf(run).checkpoints.includes(step) ? step : null;
+});
+
 export const isExampleAlone = computed(() => runs.value !== null && runs.value.every((run) => run.id === EXAMPLE));
 
 export const journalOf = (run) => journals.value[run.id] ?? EMPTY;

@@ -2,8 +2,7 @@
 
 import { html } from "/insight/vendor/preact.js";
 import { Card } from "/insight/parts.js";
-import { state } from "../state.js";
-import { chooseCheckpoint, closer, journalOf } from "./training-runs.js";
+import { chooseCheckpoint, chosenStep, closer, journalOf } from "./training-runs.js";
 import { words } from "./training.words.js";
 
 const WORDS = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}\p{N}])+|\s+|./gu; // a mark is a piece by itself
@@ -42,9 +41,8 @@ function Step({ run, step }) {
   const checkpoints = journalOf(run).checkpoints;
   const shown = step.toLocaleString("en-US");
   if (run.task !== "translation" || !checkpoints.includes(step)) return html`<span class="number">${shown}</span>`;
-  const isChosen = state.run.value === run.id && state.checkpoint.value === step;
   return html`<button
-    type="button" class="plain number" aria-pressed=${isChosen} onClick=${() => chooseCheckpoint(run, step)}
+    type="button" class="plain number" aria-pressed=${chosenStep.value === step} onClick=${() => chooseCheckpoint(run, step)}
   >${shown}</button>`;
 }
 
@@ -74,7 +72,7 @@ function Translations({ run, rows }) {
       </thead>
       <tbody>
         ${rows.map(([step, samples], row) => html`
-          <tr key=${step} aria-current=${state.run.value === run.id && state.checkpoint.value === step ? "step" : null}>
+          <tr key=${step} aria-current=${chosenStep.value === step ? "step" : null}>
             <th scope="row"><${Step} run=${run} step=${step} /></th>
             ${samples.map((sample, column) => html`<${Written}
               key=${column} sample=${sample} before=${row > 0 ? rows[row - 1][1][column]?.translation ?? null : null}
