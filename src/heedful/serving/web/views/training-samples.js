@@ -42,7 +42,8 @@ function Step({ run, step }) {
   const shown = step.toLocaleString("en-US");
   if (run.task !== "translation" || !checkpoints.includes(step)) return html`<span class="number">${shown}</span>`;
   return html`<button
-    type="button" class="plain number" aria-pressed=${chosenStep.value === step} onClick=${() => chooseCheckpoint(run, step)}
+    type="button" class="plain number" aria-pressed=${chosenStep.value === step}
+    onClick=${() => chooseCheckpoint(run, step)}
   >${shown}</button>`;
 }
 
