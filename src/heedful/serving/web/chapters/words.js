@@ -25,6 +25,7 @@ const WORDS = {
       "so the figures show your own sentence.",
     openIn: (view) => `Open in the view “${view}”`,
     figure: "Figure",
+    stop: ". ",
     place: ({ kind, layer, head }) =>
       `${WORDS.en.uses[kind]}, layer ${layer + 1}, ${head < 0 ? "mean of all heads" : `head ${head + 1}`}`,
     looks: (from, to, weight) => `“${from}” looks at “${to}” with a weight of ${decimal(weight)}.`,
@@ -46,8 +47,8 @@ const WORDS = {
     stepOf: (step, count) => `Step ${step} of ${count}`,
     stepLabel: "step",
     cell: {
-      row: (token) => `The row of “${token}”`, key: "source token", score: "q·k ÷ √d", raw: "q·k", weight: "weight",
-      scaled: "divided by √d", unscaled: "not divided", dim: (dim) => `d = ${dim}, √d = ${Math.sqrt(dim).toFixed(1)}`,
+      row: (token) => `The row of “${token}”`, score: "q·k ÷ √d", raw: "q·k", weight: "weight",
+      scaled: "divided by √d", unscaled: "not divided", dim: (dim) => `d = ${dim}, √d = ${Math.sqrt(dim).toFixed(1)}. `,
       masked: "−∞", top: (token, weight) => `“${token}” gets ${percent(weight)} of the weight.`,
     },
     grid: (kind) => `${WORDS.en.uses[kind]}, all heads, one row for each layer`,
@@ -132,6 +133,7 @@ const WORDS = {
     otherModel: "正文讲的是一句英语译成德语。您的模型不做这个方向的翻译，所以图里用的是您自己的句子。",
     openIn: (view) => `在“${view}”视图中打开`,
     figure: "图",
+    stop: "。",
     place: ({ kind, layer, head }) =>
       `${WORDS.zh.uses[kind]}第 ${layer + 1} 层，${head < 0 ? "所有头的平均" : `第 ${head + 1} 个头`}`,
     looks: (from, to, weight) => `“${from}”看着“${to}”，权重 ${decimal(weight)}。`,
@@ -152,8 +154,8 @@ const WORDS = {
     stepOf: (step, count) => `第 ${step} 步，共 ${count} 步`,
     stepLabel: "步",
     cell: {
-      row: (token) => `“${token}”这一行`, key: "源词元", score: "q·k ÷ √d", raw: "q·k", weight: "权重",
-      scaled: "除以 √d", unscaled: "不除", dim: (dim) => `d = ${dim}，√d = ${Math.sqrt(dim).toFixed(1)}`,
+      row: (token) => `“${token}”这一行`, score: "q·k ÷ √d", raw: "q·k", weight: "权重",
+      scaled: "除以 √d", unscaled: "不除", dim: (dim) => `d = ${dim}，√d = ${Math.sqrt(dim).toFixed(1)}。`,
       masked: "−∞", top: (token, weight) => `“${token}”得到 ${percent(weight)} 的权重。`,
     },
     grid: (kind) => `${WORDS.zh.uses[kind]}的所有头，每层一行`,

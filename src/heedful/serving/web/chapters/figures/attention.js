@@ -84,7 +84,7 @@ export function LinesFigure({ figure }) {
     const looks = at === null
       ? said.hoverRow
       : said.looks(spelled(rows[held]), spelled(columns[at]), weights[held][at]);
-    return `${said.place(found)}. ${figure.rule ? `${foundBy(figure.rule, found)} ` : ""}${looks}`;
+    return `${said.place(found)}${said.stop}${figure.rule ? `${foundBy(figure.rule, found)} ` : ""}${looks}`;
   };
   const open = () =>
     stateFor(example, { view: "attention", kind: found.kind, layer: found.layer, head: found.head, held });
@@ -113,7 +113,7 @@ export function HeatFigure({ figure }) {
   const found = isReady ? headFor(figure, answer) : null;
   const { rows, columns } = isReady ? sidesOf(answer.data, found.kind) : {};
   const marked = isReady && figure.row ? placeOf(rows, figure.row) : null;
-  const caption = () => `${said.place(found)}. ${figure.rule ? foundBy(figure.rule, found) : ""}`;
+  const caption = () => `${said.place(found)}${said.stop}${figure.rule ? foundBy(figure.rule, found) : ""}`;
   const open = () =>
     stateFor(example, { view: "attention", kind: found.kind, layer: found.layer, head: found.head, held: marked });
   return html`

@@ -39,7 +39,7 @@ export function CellFigure({ figure }) {
   const weights = softmax(scores);
   const top = largest(weights);
   const caption = () =>
-    `${said.place(question)}. ${said.cell.dim(cell.data.dim)}. ${said.cell.top(spelled(columns[top]), weights[top])}`;
+    said.place(question) + said.stop + said.cell.dim(cell.data.dim) + said.cell.top(spelled(columns[top]), weights[top]);
   const open = () => {
     const { kind, layer, head, row } = question;
     return stateFor(example, { view: "attention", kind, layer, head, held: row });
@@ -48,7 +48,7 @@ export function CellFigure({ figure }) {
     <${Figure} name="cell" answers=${[answer, cell]} caption=${caption} open=${open}>${() => html`
       <p class="side">${said.cell.row(spelled(rows[question.row]))}</p>
       <table class="sums">
-        <thead><tr><th scope="col">${said.cell.key}</th>
+        <thead><tr><th scope="col">${said.sides[question.kind][1]}</th>
           <th scope="col">${isScaled ? said.cell.score : said.cell.raw}</th>
           <th scope="col">${said.cell.weight}</th><td></td></tr></thead>
         <tbody>${columns.map((token, at) => html`

@@ -26,7 +26,7 @@ export function HeadsFigure({ figure }) {
   const found = isReady ? current.place ?? headBy(current.rule, answer) : null;
   const kind = found?.kind;
   const { rows, columns } = isReady ? sidesOf(answer.data, kind) : {};
-  const caption = () => `${said.place(found)}. ${current.rule ? foundBy(current.rule, found) : ""}`;
+  const caption = () => `${said.place(found)}${said.stop}${current.rule ? foundBy(current.rule, found) : ""}`;
   const open = () => stateFor(example, { view: "attention", kind, layer: found.layer, head: found.head });
   const numbers = isReady ? [...Array(answer.layers[kind][0].shape[0]).keys()] : [];
   const isCurrent = (layer, head) => layer === found.layer && head === found.head;
