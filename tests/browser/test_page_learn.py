@@ -264,7 +264,9 @@ def test_what_is_said_of_order_loss_and_search_is_true(bundled_server: ServerPro
 
     tree = asked(bundled_server, "Do you mind if I smoke?", beam=5)["beam"]
     ended = [(node["log_prob"], node["step"] + 1) for node in tree["nodes"] if node["is_end"]]
-    best = {alpha: max(ended, key=lambda one, a=alpha: one[0] / ((5 + one[1]) / 6) ** a) for alpha in (0, 3)}
+    best = {
+        alpha: max((log_prob / ((5 + length) / 6) ** alpha, length) for log_prob, length in ended) for alpha in (0, 3)
+    }
     assert best[0][1] == min(length for _, length in ended), "chapter 'search': the shortest is not first at α = 0."
     assert best[3][1] > best[0][1], "chapter 'search': the length penalty changes nothing on this sentence."
 
