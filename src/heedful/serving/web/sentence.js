@@ -1,10 +1,12 @@
 // The sentence that views look into, with its languages, and what became of it; the same line above every such view.
 
-import { html, useEffect, useState } from "/insight/vendor/preact.js";
+import { html, useEffect, useRef, useState } from "/insight/vendor/preact.js";
 import { directions, nameOf, target } from "./served.js";
 import { state } from "./state.js";
 import { trace } from "./tracing.js";
 import { words } from "./words.js";
+
+const REST = 600; // milliseconds without typing before the sentence counts
 
 /** What a change of the sentence makes meaningless. */
 function forget() {
@@ -37,20 +39,27 @@ function Languages() {
 function Field() {
   const said = words();
   const [typed, setTyped] = useState(state.text.value);
-  useEffect(() => setTyped(state.text.value), [state.text.value]);
+  const timer = useRef(null);
   const settle = (text) => {
+    clearTimeout(timer.current);
     if (text === state.text.value) return;
     state.text.value = text;
     forget();
   };
+  // Only typing starts the clock: a sentence that came from elsewhere must never be overwritten by the one before.
+  const type = (text) => {
+    setTyped(text);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => settle(text), REST);
+  };
   useEffect(() => {
-    const timer = setTimeout(() => settle(typed), 600);
-    return () => clearTimeout(timer);
-  }, [typed]);
+    setTyped(state.text.value);
+    return () => clearTimeout(timer.current);
+  }, [state.text.value]);
   return html`
     <input
       type="text" class="field" aria-label=${said.sentence} value=${typed} maxlength="1000" spellcheck=${false}
-      onInput=${(event) => setTyped(event.target.value)} onBlur=${() => settle(typed)}
+      onInput=${(event) => type(event.target.value)} onBlur=${() => settle(typed)}
       onKeyDown=${(event) => event.key === "Enter" && settle(typed)}
     />`;
 }

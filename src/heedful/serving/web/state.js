@@ -58,7 +58,7 @@ const FIELDS = {
   topp: number(1),
   seed: number(0),
   length: number(200),
-  language: word(null), // none is the browser's
+  language: { ...word(null), read: (text) => (["en", "zh"].includes(text) ? text : null) }, // none is the browser's
 };
 
 export const state = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, signal(field.fallback)]));

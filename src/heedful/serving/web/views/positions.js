@@ -141,8 +141,9 @@ export function PositionsPage() {
   useEffect(followTable, []);
   const { kind, table, similarity, error } = shown.value;
   const length = table?.shape[0] ?? 0;
-  const position = state.position.value !== null && state.position.value < length ? state.position.value : null;
-  const dimension = Math.max(0, Math.min(state.dimension.value, (table?.shape[1] ?? 1) - 1));
+  const isThere = state.position.value in Array(length).fill(null);
+  const position = isThere ? state.position.value : null;
+  const dimension = Math.max(0, Math.min(Math.round(state.dimension.value), (table?.shape[1] ?? 1) - 1));
   return html`
     <h1>${said.title}</h1>
     <p class="lead">${said.lead} ${said.kinds[kind]}</p>

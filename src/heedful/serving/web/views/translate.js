@@ -1,6 +1,6 @@
 // The view "translate": a text beside its translation, and what can be known about it without looking inside.
 
-import { html, useEffect, useState } from "/insight/vendor/preact.js";
+import { html, useEffect, useRef, useState } from "/insight/vendor/preact.js";
 import { Card } from "/insight/parts.js";
 import { directions, nameOf, target } from "../served.js";
 import { queryWith, state } from "../state.js";
@@ -60,22 +60,31 @@ function Languages() {
 function Text() {
   const said = words();
   const [typed, setTyped] = useState(state.text.value);
-  useEffect(() => setTyped(state.text.value), [state.text.value]);
-  const settle = (text) => text !== state.text.value && set({ text });
+  const timer = useRef(null);
+  const settle = (text) => {
+    clearTimeout(timer.current);
+    if (text !== state.text.value) set({ text });
+  };
+  // Only typing starts the clock: a text that came from elsewhere must never be overwritten by the one before.
+  const type = (text) => {
+    setTyped(text);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => settle(text), REST);
+  };
   const clear = () => {
     setTyped("");
     settle("");
   };
   useEffect(() => {
-    const timer = setTimeout(() => settle(typed), REST);
-    return () => clearTimeout(timer);
-  }, [typed]);
+    setTyped(state.text.value);
+    return () => clearTimeout(timer.current);
+  }, [state.text.value]);
   return html`
     <div class="pane source">
       <textarea
         aria-label=${said.source} placeholder=${said.placeholder} value=${typed} rows="4" spellcheck=${false}
         class=${typed.length > 240 ? "long" : ""} lang=${state.source.value === "auto" ? null : state.source.value}
-        onInput=${(event) => setTyped(event.target.value)} onBlur=${() => settle(typed)}
+        onInput=${(event) => type(event.target.value)} onBlur=${() => settle(typed)}
       ></textarea>
       <div class="under">
         <span class="count">${typed.length.toLocaleString("en")}</span>
@@ -130,7 +139,7 @@ function Warnings({ units }) {
       <button type="button" class="plain" onClick=${() => chooseTarget(into)}>
         ${said.translateInto(nameOf(into))}</button></p>`}
     ${[...found].map(([code, message]) => html`<p key=${code} class="notice" title=${message}>
-      ${said.warnings[code] ?? message}</p>`)}`;
+      ${Object.hasOwn(said.warnings, code) ? said.warnings[code] : message}</p>`)}`;
 }
 
 function Translated({ chosen }) {
