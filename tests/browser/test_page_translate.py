@@ -208,3 +208,15 @@ def test_looking_inside_takes_the_sentence_along(bundled_server, visited) -> Non
         page.wait_for_selector("main.attention")
         query = parse_qs(urlsplit(page.url).query)
         assert query == {"view": ["attention"], "text": [SENTENCE], "target": ["zh"]}
+
+
+def test_the_back_button_leads_to_the_text_before(bundled_server, visited) -> None:
+    with visited(bundled_server, f"?text={quote(SENTENCE)}&target=zh") as page:
+        before = output(page)
+        page.get_by_role("link", name="Positions").click()
+        page.wait_for_selector("main.positions canvas")
+        page.go_back()
+        page.wait_for_selector("main.translate")
+        assert output(page) == before
+        page.go_forward()
+        page.wait_for_selector("main.positions canvas")

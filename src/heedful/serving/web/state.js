@@ -1,10 +1,10 @@
 // The state all views share: one signal for each thing, all of it in the URL, so that what one sees can be sent to others.
 // Knows names and how they are spelled in a query; it does not know what any view does with them.
 
-import { effect, signal } from "/insight/vendor/preact.js";
+import { batch, effect, signal } from "/insight/vendor/preact.js";
 
 const LONGEST_IN_ADDRESS = 4000; // characters of a text as an address spells them; servers refuse lines of 64 kB
-const LEAST_PAUSE = 100; // milliseconds between two changes of the address; browsers refuse more than some hundred at once
+const [MOST_CHANGES, SPAN] = [50, 5000]; // of the address, within so many milliseconds; browsers refuse a few hundred
 const EXAMPLE = "Where is the nearest station, please?";
 
 const word = (fallback) => ({ fallback, read: (text) => text, write: (value) => value });
@@ -90,12 +90,13 @@ export function queryWith(changes = {}) {
  * too long for an address is kept beside it in the browser's history, so that it outlives a reload.
  */
 export function followAddress() {
-  let [place, timer, last] = [null, null, -LEAST_PAUSE];
-  const arrive = () => {
+  let [place, timer, times] = [null, null, []];
+  // All at once: an address between the old one and the new one would be a place nobody went to.
+  const arrive = () => batch(() => {
     readQuery(location.search);
     if (history.state?.text) state.text.value = history.state.text;
     place = `${state.view.value} ${state.chapter.value}`;
-  };
+  });
   arrive();
   addEventListener("popstate", arrive);
   effect(() => {
@@ -107,9 +108,11 @@ export function followAddress() {
     if (isSame && text === (history.state?.text ?? null)) return;
     const write = () => {
       history[there === place ? "replaceState" : "pushState"](text && { text }, "", address);
-      [place, last] = [there, performance.now()];
+      place = there;
+      times = [...times.slice(1 - MOST_CHANGES), performance.now()];
     };
-    const pause = there === place ? last + LEAST_PAUSE - performance.now() : 0;
+    const isMany = there === place && times.length === MOST_CHANGES;
+    const pause = isMany ? times[0] + SPAN - performance.now() : 0;
     if (pause > 0) timer = setTimeout(write, pause);
     else write();
   });

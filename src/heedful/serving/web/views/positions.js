@@ -1,6 +1,6 @@
 // The view "positions": the table a model adds to its embeddings, one dimension of it, and how alike its rows are.
 
-import { computed, effect, html, signal, useEffect, useMemo, useState } from "/insight/vendor/preact.js";
+import { batch, computed, effect, html, signal, useEffect, useMemo, useState } from "/insight/vendor/preact.js";
 import { Card, Choice, Slider } from "/insight/parts.js";
 import { get, isAborted } from "../api.js";
 import { model } from "../served.js";
@@ -41,10 +41,10 @@ function followTable() {
   });
 }
 
-const mark = ({ position = state.position.value, dimension = state.dimension.value }) => {
+const mark = ({ position = state.position.value, dimension = state.dimension.value }) => batch(() => {
   state.position.value = position;
   state.dimension.value = dimension;
-};
+});
 
 function Table({ kind, table, dimension, position }) {
   const said = words();
