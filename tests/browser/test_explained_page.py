@@ -97,7 +97,7 @@ def test_the_heat_map_says_its_numbers(opened, page_file, trace) -> None:
         page.locator(".grid button").nth(0).click()
         box = page.locator(".scroll > canvas").bounding_box()
         assert box is not None
-        page.mouse.move(box["x"] + box["width"] - 12, box["y"] + box["height"] - 12)
+        page.mouse.move(box["x"] + box["width"] - 38, box["y"] + box["height"] - 12)
         said = page.inner_text(".caption[aria-live]")
         assert (
             said == f"</s> → </s>: {trace.attention('cross', layer=0, head=0)[-1, -1]:.3f}"[: len(said) - 1] + said[-1]

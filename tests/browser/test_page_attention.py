@@ -117,7 +117,7 @@ def test_a_cell_opens_into_the_steps_of_its_weight(
     with visited(bundled_server, "?view=attention&kind=cross&layer=1&head=1") as page:
         box = shown(page).locator(".heat canvas").bounding_box()
         with page.expect_response("**/api/trace/cell") as answered:
-            page.mouse.click(box["x"] + box["width"] - 20, box["y"] + box["height"] - 20)
+            page.mouse.click(box["x"] + box["width"] - 40, box["y"] + box["height"] - 20)
         page.wait_for_selector(".cell .steps")
         cell = answered.value.json()
         query, key = np.array(cell["query"]), np.array(cell["key"])

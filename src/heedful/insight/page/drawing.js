@@ -68,9 +68,9 @@ export function shortened(pen, text, width) {
 export function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked, isMasked = () => false) {
   const left = Math.min(92, Math.max(52, width * 0.2));
   const least = width < 420 ? 11 : 9; // smaller cells could not be labelled; what does not fit is scrolled to
-  const cell = Math.max(least, Math.min(30, Math.floor((width - left - 4) / columnTokens.length)));
-  const top = 74;
-  const pen = context(canvas, left + cell * columnTokens.length + 4, top + cell * rowTokens.length + 4);
+  const [top, right] = [74, 28]; // the last column's name leans out
+  const cell = Math.max(least, Math.min(30, Math.floor((width - left - right) / columnTokens.length)));
+  const pen = context(canvas, left + cell * columnTokens.length + right, top + cell * rowTokens.length + 4);
   const size = Math.min(13, Math.max(8, cell - 3));
   pen.font = `${size}px system-ui, "PingFang SC", "Noto Sans CJK SC", sans-serif`;
   const [ink, soft, wash, heat] = ["--ink", "--soft", "--wash", "--heat"].map(colour);

@@ -107,7 +107,7 @@ function paintMarked(canvas, picture, { left, top, cell }, height, width, shown,
 /** Save the map as a picture on the paper of the page, wide enough that every token can be read. */
 function save(weights, axes, isMasked) {
   const [heat, picture] = [document.createElement("canvas"), document.createElement("canvas")];
-  drawHeat(heat, weights, axes.rows, axes.columns, 110 + 30 * axes.columns.length, null, isMasked);
+  drawHeat(heat, weights, axes.rows, axes.columns, 120 + 30 * axes.columns.length, null, isMasked);
   Object.assign(picture, { width: heat.width + 32, height: heat.height + 32 });
   const pen = picture.getContext("2d");
   pen.fillStyle = colour("--card");

@@ -16,13 +16,19 @@ import { WritingPage } from "./views/writing.js";
 import { words } from "./words.js";
 
 const VIEWS = {
-  translate: TranslatePage, attention: AttentionPage, decoding: DecodingPage, positions: PositionsPage, heads: HeadsPage,
-  training: TrainingPage, learn: LearnPage, labels: LabelsPage, writing: WritingPage,
+  translate: TranslatePage, attention: AttentionPage, decoding: DecodingPage, positions: PositionsPage,
+  heads: HeadsPage, training: TrainingPage, learn: LearnPage, labels: LabelsPage, writing: WritingPage,
 };
 const VIEWS_OF = {
   translation: ["translate", "attention", "decoding", "positions", "heads", "training", "learn"],
   classification: ["labels", "training", "learn"],
   language_modeling: ["writing", "training", "learn"],
+};
+
+/** The keys of views that have any beside those that work everywhere; others name their own where they are used. */
+const KEYS_OF = {
+  attention: ["← →", "⇧ ← →", "⇧ ↑ ↓", "1 2 3"],
+  decoding: ["← →", "⇧ ← →", "⇧ ↑ ↓", "p"],
 };
 
 const shownViews = () => VIEWS_OF[model.value?.task] ?? [];
@@ -68,7 +74,9 @@ function follow(event, view) {
 function choose(id) {
   const sameTask = models.value.find((one) => one.id === id)?.task === model.value.task;
   state.model.value = id;
-  for (const name of ["target", "layer", "heads", "held", "cell", "prefix", "run", "checkpoint"]) state[name].value = null;
+  for (const name of ["target", "layer", "heads", "held", "cell", "prefix", "run", "checkpoint"]) {
+    state[name].value = null;
+  }
   state.source.value = "auto";
   state.head.value = -1;
   state.off.value = "";
@@ -104,7 +112,9 @@ function App() {
     <${Bar} />
     <main id="content" class=${`view ${shownView()}`} tabindex="-1"><${View} /></main>
     <footer class="frame">
-      <p class="keys">${said.keys.map(([keys, text]) => html`<span key=${keys}><kbd>${keys}</kbd> ${text}</span>`)}</p>
+      <p class="keys">${["[ ]", ...(KEYS_OF[shownView()] ?? [])].map(
+        (keys) => html`<span key=${keys}><kbd>${keys}</kbd> ${said.keys[keys]}</span>`,
+      )}</p>
     </footer>`;
 }
 

@@ -79,11 +79,11 @@ function Origin() {
 }
 
 export function Sentence() {
-  const { status } = trace.value;
+  const isLoading = trace.value.status === "loading";
   return html`
     <div class="sentence-bar">
       <${Field} /><${Languages} />
-      <span class="busy" data-on=${status === "loading"} role="status">${status === "loading" ? words().tracing : ""}</span>
+      <span class="busy" data-on=${isLoading} role="status">${isLoading ? words().tracing : ""}</span>
     </div>
     <${Origin} />`;
 }
@@ -96,5 +96,6 @@ export function WithTrace({ children }) {
     <${Sentence} />
     ${status === "failed" && html`<p class="refusal" role="alert">${said.failed(error)}</p>`}
     ${status === "none" && html`<p class="empty">${said.nothing}</p>`}
-    ${data && status !== "failed" && html`<div class=${status === "loading" ? "stale" : ""}>${children(trace.value)}</div>`}`;
+    ${data && status !== "failed" && html`
+      <div class=${status === "loading" ? "stale" : ""}>${children(trace.value)}</div>`}`;
 }

@@ -9,7 +9,9 @@ export const languages = signal([]);
 export const failure = signal(null);
 
 /** The model the page is about: the one the state names, else the first. */
-export const model = computed(() => models.value.find((one) => one.id === state.model.value) ?? models.value[0] ?? null);
+export const model = computed(
+  () => models.value.find((one) => one.id === state.model.value) ?? models.value[0] ?? null,
+);
 
 /** The languages the model reads, each with those it can be put into. */
 export const directions = computed(() => {

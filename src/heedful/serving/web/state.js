@@ -1,4 +1,4 @@
-// The state all views share: one signal for each thing, all of it in the URL, so that what one sees can be sent to others.
+// The state all views share: one signal for each thing, all of it in the URL, so that what one sees can be sent on.
 // Knows names and how they are spelled in a query; it does not know what any view does with them.
 
 import { batch, effect, signal } from "/insight/vendor/preact.js";

@@ -24,11 +24,11 @@ const WORDS = {
     tracing: "Looking inside …",
     nothing: "Type a sentence to see inside the model.",
     failed: (sentence) => `This cannot be shown: ${sentence}`,
-    forced: (count) => (count === 1 ? "its first token was chosen by you" : `its first ${count} tokens were chosen by you`),
+    forced: (count) => `its first ${count === 1 ? "token was" : `${count} tokens were`} chosen by you`,
     free: "let the model choose again",
     atCheckpoint: (run, step) => `as the run “${run}” translated at step ${step}`,
     finished: "back to the finished model",
-    keys: [["[ ]", "view"], ["← →", "token"], ["⇧ ← →", "head"], ["⇧ ↑ ↓", "layer"], ["1 2 3", "use"], ["p", "play"]],
+    keys: { "[ ]": "view", "← →": "token", "⇧ ← →": "head", "⇧ ↑ ↓": "layer", "1 2 3": "use", p: "play" },
   },
   zh: {
     tagline: "完整、透明的 Transformer",
@@ -55,7 +55,7 @@ const WORDS = {
     free: "让模型重新选择",
     atCheckpoint: (run, step) => `训练“${run}”第 ${step} 步时的译文`,
     finished: "回到训练完成的模型",
-    keys: [["[ ]", "视图"], ["← →", "词元"], ["⇧ ← →", "头"], ["⇧ ↑ ↓", "层"], ["1 2 3", "用途"], ["p", "播放"]],
+    keys: { "[ ]": "视图", "← →": "词元", "⇧ ← →": "头", "⇧ ↑ ↓": "层", "1 2 3": "用途", p: "播放" },
   },
 };
 

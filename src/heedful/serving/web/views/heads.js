@@ -7,7 +7,7 @@ import { WithTrace } from "../sentence.js";
 import { extras } from "../tracing.js";
 import { ablation, followSwitches, headsIn, nameOf, off, ranked, switchOff, toggle } from "./heads_ablation.js";
 import { about, Block, Worth } from "./heads_grid.js";
-import { words } from "./heads.words.js";
+import { words } from "./heads_words.js";
 import { Differing } from "./translate_output.js";
 
 const NUM_RANKED = 8;

@@ -5,7 +5,7 @@ import { html, useLayoutEffect, useRef, useState } from "/insight/vendor/preact.
 import { drawThumbnail, headOf } from "/insight/drawing.js";
 import { useScheme } from "/insight/parts.js";
 import { nameOf, toggle } from "./heads_ablation.js";
-import { words } from "./heads.words.js";
+import { words } from "./heads_words.js";
 
 function Thumbnail({ layer, head }) {
   const canvas = useRef(null);

@@ -6,8 +6,8 @@ import { Card } from "/insight/parts.js";
 import { isAborted, post } from "../api.js";
 import { model } from "../served.js";
 import { state } from "../state.js";
-import { HeadGrid, HeadTools, HeatMap } from "./labels-heat.js";
-import { words } from "./labels.words.js";
+import { HeadGrid, HeadTools, HeatMap } from "./labels_heat.js";
+import { words } from "./labels_words.js";
 
 const PAUSE = 300; // milliseconds without a change before the server is asked
 const MOST_CHARACTERS = 20000;

@@ -9,7 +9,7 @@ import {
   columnOf, limitOf, reordered, rowOf, signed, sortedDimensions, unpackHalves, waveOf,
 } from "./positions_numbers.js";
 import { Curve, Grid, Miniature } from "./positions_pictures.js";
-import { words } from "./positions.words.js";
+import { words } from "./positions_words.js";
 
 const [FEWEST, MOST] = [16, 128];
 const NUM_MINIATURES = 8;

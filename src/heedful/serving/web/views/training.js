@@ -3,13 +3,13 @@
 import { html, useEffect } from "/insight/vendor/preact.js";
 import { Card, Choice } from "/insight/parts.js";
 import { nameOf } from "../served.js";
-import { Checkpoints } from "./training-checkpoints.js";
-import { colourOf, Curves } from "./training-curves.js";
+import { Checkpoints } from "./training_checkpoints.js";
+import { colourOf, Curves } from "./training_curves.js";
 import {
   closer, failure, followRuns, isExampleAlone, lookCloser, runs, shown, stepOf, toggle,
-} from "./training-runs.js";
-import { Samples } from "./training-samples.js";
-import { words } from "./training.words.js";
+} from "./training_runs.js";
+import { Samples } from "./training_samples.js";
+import { words } from "./training_words.js";
 
 function Progress({ run }) {
   const said = words();

@@ -6,7 +6,7 @@ import { directions, nameOf, target } from "../served.js";
 import { queryWith, state } from "../state.js";
 import { answer, followQuestion, question, textOf } from "./translate_asking.js";
 import { Another, Differing, Heard, Shaded } from "./translate_output.js";
-import { EXAMPLES, words } from "./translate.words.js";
+import { EXAMPLES, words } from "./translate_words.js";
 
 const REST = 300; // milliseconds without typing before the text counts
 const MOST_LOOKED_INTO = 1000; // characters

@@ -5,7 +5,7 @@ import { html, useRef, useState } from "/insight/vendor/preact.js";
 import { gapBetween } from "./translate_asking.js";
 import { levelOf, linesOf } from "./translate_confidence.js";
 import { differences } from "./translate_difference.js";
-import { words } from "./translate.words.js";
+import { words } from "./translate_words.js";
 
 const NUM_LEAST_SURE = 3;
 const LONG = 240; // characters; more are set in smaller type
@@ -48,7 +48,8 @@ export function Shaded({ whole, language }) {
   };
   return html`
     <div
-      class=${sized(whole.text)} lang=${language} ref=${box} role="group" aria-label=${said.target} onKeyDown=${onKeyDown}
+      class=${sized(whole.text)} lang=${language} ref=${box} role="group" aria-label=${said.target}
+      onKeyDown=${onKeyDown}
       onMouseLeave=${() => setCurrent(null)}>
       ${lines.map((row, line) => html`<p key=${line}>${row.map(show)}</p>`)}
     </div>

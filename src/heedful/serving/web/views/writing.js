@@ -4,10 +4,10 @@ import { html } from "/insight/vendor/preact.js";
 import { Card, Slider } from "/insight/parts.js";
 import { model } from "../served.js";
 import { state } from "../state.js";
-import { Reach } from "./writing-reach.js";
-import { isWriting, stop, write } from "./writing-stream.js";
-import { WrittenText } from "./writing-text.js";
-import { words } from "./writing.words.js";
+import { Reach } from "./writing_reach.js";
+import { isWriting, stop, write } from "./writing_stream.js";
+import { WrittenText } from "./writing_text.js";
+import { words } from "./writing_words.js";
 
 const MOST_CHARACTERS = 20000;
 const LARGEST_SEED = 999;

@@ -39,7 +39,8 @@ export function CellFigure({ figure }) {
   const weights = softmax(scores);
   const top = largest(weights);
   const caption = () =>
-    said.place(question) + said.stop + said.cell.dim(cell.data.dim) + said.cell.top(spelled(columns[top]), weights[top]);
+    said.place(question) + said.stop +
+    said.cell.dim(cell.data.dim) + said.cell.top(spelled(columns[top]), weights[top]);
   const open = () => {
     const { kind, layer, head, row } = question;
     return stateFor(example, { view: "attention", kind, layer, head, held: row });

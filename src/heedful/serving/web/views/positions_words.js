@@ -6,15 +6,15 @@ const POSITIONS_WORDS = {
   en: {
     title: "Where a token stands",
     lead:
-      "Attention by itself does not see the order of tokens. So the model adds to each token's embedding a vector that " +
-      "says at which position it stands. These are the vectors of this very model.",
+      "Attention by itself does not see the order of tokens. So the model adds to each token's embedding a vector " +
+      "that says at which position it stands. These are the vectors of this very model.",
     kinds: {
       sinusoidal: "They are not learned: sines and cosines of growing wavelengths (section 3.5 of the paper).",
       learned: "They were learned in training, one vector for each position.",
     },
     none:
-      "This model adds no positions at all. For its attention a sentence is a bag of tokens: put in another order, it " +
-      "would read the same.",
+      "This model adds no positions at all. For its attention a sentence is a bag of tokens: put in another order, " +
+      "it would read the same.",
     side: "side",
     sides: [["source", "source"], ["target", "target"]],
     length: "positions",
@@ -24,14 +24,15 @@ const POSITIONS_WORDS = {
     dimension: "dimension",
     other: "other position",
     table: "The table",
-    tableHint: "Rows are positions, columns dimensions. Blue is above zero, orange below. Click a column to see its wave.",
+    tableHint:
+      "Rows are positions, columns dimensions. Blue is above zero, orange below. Click a column to see its wave.",
     tableSays: {
       sinusoidal:
-        "Read a row from left to right: that is the vector added at this position. Quick waves tell neighbours apart, " +
-        "slow ones the beginning of a sentence from its end. No two rows are alike.",
+        "Read a row from left to right: that is the vector added at this position. Quick waves tell neighbours " +
+        "apart, slow ones the beginning of a sentence from its end. No two rows are alike.",
       learned:
-        "Read a row from left to right: that is the vector added at this position. Nobody told training to make waves; " +
-        "what is regular here, it found useful. Rows seldom seen in training stay close to noise.",
+        "Read a row from left to right: that is the vector added at this position. Nobody told training to make " +
+        "waves; what is regular here, it found useful. Rows seldom seen in training stay close to noise.",
     },
     cell: (position, dimension, value) => `Position ${position}, dimension ${dimension}: ${value}`,
     wave: "One dimension as a wave",

@@ -4,7 +4,7 @@
 import { html, useRef, useState } from "/insight/vendor/preact.js";
 import { colour, context, drawThumbnail } from "/insight/drawing.js";
 import { Painting } from "/insight/parts.js";
-import { visible } from "./writing-stream.js";
+import { visible } from "./writing_stream.js";
 
 const LEFT = 26;
 const TOP = 22;

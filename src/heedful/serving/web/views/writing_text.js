@@ -2,8 +2,8 @@
 
 import { html, useRef } from "/insight/vendor/preact.js";
 import { Card } from "/insight/parts.js";
-import { chosen, isWhole, visible, written } from "./writing-stream.js";
-import { words } from "./writing.words.js";
+import { chosen, isWhole, visible, written } from "./writing_stream.js";
+import { words } from "./writing_words.js";
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 

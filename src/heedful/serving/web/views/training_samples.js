@@ -2,8 +2,8 @@
 
 import { html } from "/insight/vendor/preact.js";
 import { Card } from "/insight/parts.js";
-import { chooseCheckpoint, chosenStep, closer, journalOf } from "./training-runs.js";
-import { words } from "./training.words.js";
+import { chooseCheckpoint, chosenStep, closer, journalOf } from "./training_runs.js";
+import { words } from "./training_words.js";
 
 const WORDS = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}\p{N}])+|\s+|./gu; // a mark is a piece by itself
 const isSpace = (piece) => !piece.trim();

@@ -7,9 +7,9 @@ import { Card } from "/insight/parts.js";
 import { isAborted, post } from "../api.js";
 import { model, nameOf } from "../served.js";
 import { queryWith, state } from "../state.js";
-import { HeatMap } from "./labels-heat.js";
-import { chooseCheckpoint, chosenStep, closer, journalOf } from "./training-runs.js";
-import { words } from "./training.words.js";
+import { HeatMap } from "./labels_heat.js";
+import { chooseCheckpoint, chosenStep, closer, journalOf } from "./training_runs.js";
+import { words } from "./training_words.js";
 
 const PAUSE = 120; // milliseconds without a change before a checkpoint is asked
 const BEAT = 900; // between two checkpoints while they are played

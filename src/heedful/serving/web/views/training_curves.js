@@ -3,9 +3,9 @@
 import { html, signal } from "/insight/vendor/preact.js";
 import { Card, Choice, Slider } from "/insight/parts.js";
 import { nearest, spellNumber } from "../curves.js";
-import { CurvePicture, recorded } from "./training-picture.js";
-import { chooseCheckpoint, chosenStep, closer, journalOf, shown } from "./training-runs.js";
-import { words } from "./training.words.js";
+import { CurvePicture, recorded } from "./training_picture.js";
+import { chooseCheckpoint, chosenStep, closer, journalOf, shown } from "./training_runs.js";
+import { words } from "./training_words.js";
 
 const COLOURS = ["--accent", "--warm", "--good", "--soft"];
 const SCORES = ["bleu", "accuracy", "bits_per_byte"];

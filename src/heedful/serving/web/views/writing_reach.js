@@ -8,11 +8,11 @@ import { isAborted, post } from "../api.js";
 import { spellNumber } from "../curves.js";
 import { model } from "../served.js";
 import { state } from "../state.js";
-import { HeadGrid, HeadTools } from "./labels-heat.js";
-import { CurvePicture } from "./training-picture.js";
-import { ReachMap } from "./writing-map.js";
-import { isWriting, visible, wholeText } from "./writing-stream.js";
-import { words } from "./writing.words.js";
+import { HeadGrid, HeadTools } from "./labels_heat.js";
+import { CurvePicture } from "./training_picture.js";
+import { ReachMap } from "./writing_map.js";
+import { isWriting, visible, wholeText } from "./writing_stream.js";
+import { words } from "./writing_words.js";
 
 const PAUSE = 400; // milliseconds without a change before the server is asked
 const MOST_CHARACTERS = 8000; // that the server looks at; those before are further back than any memory here

@@ -1,0 +1,55 @@
+"""The pictures of the page in docs/pictures, taken again: the real server, the real browser.
+
+python docs/take_pictures.py
+"""
+
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
+from load import ServerProcess
+
+FOLDER = Path(__file__).parent / "pictures"
+SENTENCE = "text=I+have+lost+my+keys+this+morning.&source=en&target=de"
+VIEWS = {
+    "translate": (SENTENCE, ".pane, main"),
+    "attention": (f"{SENTENCE}&head=2&held=2", ".grid button"),
+    "decoding": (f"{SENTENCE}&step=3", ".tree g"),
+    "positions": ("target=de", "canvas"),
+    "heads": (f"{SENTENCE}&off=cross.1.2", "button"),
+    "training": ("run=example&checkpoint=1250&target=de", "canvas"),
+    "learn": ("chapter=3", "canvas"),
+}
+
+
+def take(page: Page, url: str, name: str, waits_for: str) -> None:
+    """Open a view, let it settle, and keep what one sees."""
+    page.goto(url)
+    page.wait_for_selector(waits_for)
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(1500)
+    page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
+
+
+def main() -> None:
+    """Take every view: wide and light, and one each in Chinese, in the dark and on a phone."""
+    FOLDER.mkdir(exist_ok=True)
+    with ServerProcess() as server, sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        wide = browser.new_page(viewport={"width": 1280, "height": 860}, locale="en-US")
+        for view, (query, waits_for) in VIEWS.items():
+            take(wide, f"{server.url}/?view={view}&{query}", view, waits_for)
+        chinese = browser.new_page(viewport={"width": 1280, "height": 860}, locale="zh-CN", color_scheme="dark")
+        query, waits_for = VIEWS["decoding"]
+        take(chinese, f"{server.url}/?view=decoding&{query}", "decoding-zh-dark", waits_for)
+        phone = browser.new_page(viewport={"width": 390, "height": 844}, locale="en-US", device_scale_factor=2)
+        query, waits_for = VIEWS["translate"]
+        take(phone, f"{server.url}/?view=translate&{query}", "translate-phone", waits_for)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
