@@ -5,6 +5,7 @@ python docs/take_pictures.py
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -19,9 +20,9 @@ VIEWS = {
     "attention": (f"{SENTENCE}&head=2&held=2", ".grid button"),
     "decoding": (f"{SENTENCE}&step=3", ".tree g"),
     "positions": ("target=de", "canvas"),
-    "heads": (f"{SENTENCE}&off=cross.1.2", "button"),
+    "heads": (f"{SENTENCE}&off=cross.1.4,cross.1.0,cross.1.1", "button"),
     "training": ("run=example&checkpoint=1250&target=de", "canvas"),
-    "learn": ("chapter=3", "canvas"),
+    "learn": ("chapter=1", "figure, canvas, main"),
 }
 
 
@@ -37,7 +38,7 @@ def take(page: Page, url: str, name: str, waits_for: str) -> None:
 def main() -> None:
     """Take every view: wide and light, and one each in Chinese, in the dark and on a phone."""
     FOLDER.mkdir(exist_ok=True)
-    with ServerProcess() as server, sync_playwright() as tools:
+    with TemporaryDirectory() as no_runs, ServerProcess("--runs", no_runs) as server, sync_playwright() as tools:
         browser = tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         wide = browser.new_page(viewport={"width": 1280, "height": 860}, locale="en-US")
         for view, (query, waits_for) in VIEWS.items():
