@@ -9,6 +9,8 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Page, sync_playwright
 
+import heedful
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 from load import ServerProcess
@@ -35,6 +37,15 @@ def take(page: Page, url: str, name: str, waits_for: str) -> None:
     page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
 
 
+def take_file(page: Page) -> None:
+    """Take the file of one translation, opened from disk."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "station.html"
+        text = "Where is the nearest station, please?"
+        heedful.load().translate(text, to="de", trace=True).to_html(file)
+        take(page, file.as_uri(), "explained", ".grid button")
+
+
 def main() -> None:
     """Take every view: wide and light, and one each in Chinese, in the dark and on a phone."""
     FOLDER.mkdir(exist_ok=True)
@@ -49,6 +60,7 @@ def main() -> None:
         phone = browser.new_page(viewport={"width": 390, "height": 844}, locale="en-US", device_scale_factor=2)
         query, waits_for = VIEWS["translate"]
         take(phone, f"{server.url}/?view=translate&{query}", "translate-phone", waits_for)
+        take_file(browser.new_page(viewport={"width": 1280, "height": 860}, locale="en-US"))
         browser.close()
 
 
