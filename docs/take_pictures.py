@@ -10,6 +10,9 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Page, sync_playwright
 
 import heedful
+from heedful.insight.ablation import head_changes
+from heedful.insight.attribution import attribute
+from heedful.insight.html import render_page
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
@@ -38,11 +41,14 @@ def take(page: Page, url: str, name: str, waits_for: str) -> None:
 
 
 def take_file(page: Page) -> None:
-    """Take the file of one translation, opened from disk."""
+    """Take the file that `heedful explain` writes, opened from disk."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "station.html"
         text = "Where is the nearest station, please?"
-        heedful.load().translate(text, to="de", trace=True).to_html(file)
+        model = heedful.load()
+        trace = model.translate(text, to="de", trace=True)
+        attribution, changes = attribute(model.readable_model, trace), head_changes(model, trace)
+        file.write_text(render_page(trace, attribution=attribution, changes=changes), encoding="utf-8")
         take(page, file.as_uri(), "explained", ".grid button")
 
 
