@@ -14,15 +14,21 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """The browser, started once."""
-    playwright = pytest.importorskip("playwright.sync_api")
+def executable() -> str:
+    """Where the browser is."""
     if CHROMIUM is None:
         absent = pytest.fail if os.environ.get("HEEDFUL_REQUIRE_BROWSER") else pytest.skip
         absent("there is no Chromium; as root, `make browser` installs it")
+    return CHROMIUM
+
+
+@pytest.fixture(scope="module")
+def chromium(executable: str) -> Iterator[Any]:
+    """The browser, for one file: Playwright keeps an event loop, beside which other tests cannot run theirs."""
+    playwright = pytest.importorskip("playwright.sync_api")
     arguments = ["--no-sandbox"] if os.getuid() == 0 else []
     with playwright.sync_playwright() as tools:
-        browser = tools.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        browser = tools.chromium.launch(executable_path=executable, args=arguments)
         yield browser
         browser.close()
 
@@ -49,7 +55,7 @@ def opened(chromium: Any) -> Callable[..., Any]:
 
 
 @pytest.fixture(scope="session")
-def bundled_server(chromium: Any) -> Iterator[ServerProcess]:
+def bundled_server(executable: str) -> Iterator[ServerProcess]:
     """`heedful serve` with the model that ships with the package, as after installation."""
     with ServerProcess() as process:
         yield process

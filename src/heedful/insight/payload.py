@@ -1,8 +1,9 @@
 """A trace as JSON: what the server sends and what a page is made of.
 
-Attention travels as bytes, base64 of one array for each layer: `{"dtype": "u1", "shape": [heads, rows, columns],
-"scale": s, "data": "..."}`, where a weight is byte · scale. 60 × 60 tokens with 6 layers of 8 heads are 0.7 MB so,
-where numbers in text would be 4. `dtype` "f2" (half precision, scale 1) is for those who compute with what they get.
+Attention travels as base64 of one array for each layer: `{"dtype": "f2", "shape": [heads, rows, columns], "scale": 1,
+"data": "..."}` in half precision, which is exact to three digits. Where that would be too much it travels as bytes,
+`dtype` "u1", and a weight is byte · scale: 60 × 60 tokens with 6 layers of 8 heads are 0.7 MB so, where numbers in text
+would be 4.
 Text is data here; whoever shows it must not take it for markup.
 """
 
@@ -21,6 +22,7 @@ from heedful.insight.trace import Choice, Trace
 
 VERSION = 1
 _DIGITS = 4  # of scores and log-probabilities
+_MAX_HALVES = 150_000  # 0.4 MB: six layers of eight heads over some 30 tokens on each side
 
 
 def to_payload(
@@ -28,9 +30,14 @@ def to_payload(
     *,
     attribution: Attribution | None = None,
     changes: Mapping[Kind, Floats] | None = None,
-    precision: Literal["u1", "f2"] = "u1",
+    precision: Literal["u1", "f2"] | None = None,
 ) -> dict[str, Any]:
-    """Describe a trace in what JSON can say; `attribution` and `changes` (of `ablation.head_changes`) where given."""
+    """Describe a trace in what JSON can say; `attribution` and `changes` (of `ablation.head_changes`) where given.
+
+    `precision` None takes half precision as long as there are few weights.
+    """
+    if precision is None:
+        precision = "f2" if sum(trace.weights[kind].size for kind in KINDS) <= _MAX_HALVES else "u1"
     payload: dict[str, Any] = {
         "format": "heedful-trace",
         "version": VERSION,

@@ -52,8 +52,16 @@ def test_sixty_by_sixty_tokens_with_6_layers_of_8_heads_are_less_than_a_megabyte
         weights={kind: random_weights(6, 8, 60, 60) for kind in KINDS},
     )
     payload = to_payload(large)
+    assert payload["attention"]["cross"][0]["dtype"] == "u1"
     assert len(json.dumps(payload)) < 1_000_000
     assert len(render_page(large)) < 1_000_000
+
+
+def test_the_weights_of_a_sentence_travel_exact_to_three_digits() -> None:
+    trace = small_translator().translate(SENTENCE, trace=True)
+    for kind, layers in to_payload(trace)["attention"].items():
+        shown = np.stack([from_array(layer) for layer in layers])
+        np.testing.assert_allclose(shown, trace.weights[kind], atol=2.5e-4)
 
 
 def test_a_payload_holds_the_whole_trace() -> None:

@@ -7,12 +7,27 @@ export function spelled(token) {
   return token.text.replaceAll("▁", "") || (token.text ? "␣" : "∅");
 }
 
-/** Unpack one layer: {shape: [heads, rows, columns], values}. */
+/** Unpack an array, of a layer {shape: [heads, rows, columns], values}. */
 export function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed.data), (character) => character.charCodeAt(0));
+  if (packed.dtype === "f2") {
+    const view = new DataView(bytes.buffer);
+    const values = new Float32Array(bytes.length / 2);
+    for (let i = 0; i < values.length; i++) values[i] = halfOf(view.getUint16(2 * i, true));
+    return { shape: packed.shape, values };
+  }
   const values = new Float32Array(bytes.length);
   for (let i = 0; i < bytes.length; i++) values[i] = bytes[i] * packed.scale;
   return { shape: packed.shape, values };
+}
+
+/** One half-precision number, from its 16 bits: a sign, 5 bits of exponent, 10 of fraction. */
+function halfOf(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
 }
 
 const unpackedHeads = new WeakMap(); // layer → head → rows: views ask for the same heads again and again

@@ -1,22 +1,5 @@
-// The numbers of a position table: unpacking them, and what the formula of section 3.5 says about a dimension.
+// The numbers of a position table, and what the formula of section 3.5 says about a dimension.
 // Knows arrays; knows nothing of pictures.
-
-/** One half-precision number, from its 16 bits: a sign, 5 bits of exponent, 10 of fraction. */
-function halfOf(bits) {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 31;
-  const fraction = bits & 1023;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
-}
-
-/** An array in half precision as {shape: [rows, columns], values}. */
-export function unpackHalves(packed) {
-  const bytes = Uint8Array.from(atob(packed.data), (character) => character.charCodeAt(0));
-  const view = new DataView(bytes.buffer);
-  const values = new Float32Array(bytes.length / 2).map((_, number) => halfOf(view.getUint16(2 * number, true)));
-  return { shape: packed.shape, values };
-}
 
 export const rowOf = ({ shape: [, columns], values }, row) =>
   Array.from(values.subarray(row * columns, (row + 1) * columns));
