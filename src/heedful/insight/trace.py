@@ -2,8 +2,8 @@
 
 The search is the ordinary one, on the ordinary engine, with a recorder beside it. The weights come from one forced pass
 of the model over what the search chose. Where the engine is the int8 one, that pass runs on its float twin, which has
-the same rounded weights: it differs from the engine only in that activations are not rounded to 16 bits, and
-`Trace.forced_log_prob` beside `Trace.log_prob` says by how much.
+the same rounded weights: it differs from the engine only in that activations are not rounded (the engine's have 8 or 16
+bits, as the processor has it), and `Trace.forced_log_prob` beside `Trace.log_prob` says by how much.
 """
 
 from collections.abc import Mapping, Sequence

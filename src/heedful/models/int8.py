@@ -1,8 +1,9 @@
 """A trained Transformer with 8-bit weights on the CPU: the same search protocol, several times the speed.
 
-Weights become signed bytes with one scale for each output (|w| ≤ 127 · scale); activations are rounded to 16 bits row
-by row while the engine runs, so that a sentence's result does not depend on its batch. The arithmetic is in
-`heedful.native`; this file hands it the weights and speaks to the search. It cannot be trained.
+Weights become signed bytes with one scale for each output (|w| ≤ 127 · scale); activations are rounded row by row while
+the engine runs, so that a sentence's result does not depend on its batch: to 8 bits on processors with AVX-512 VNNI, to
+16 on all others. The arithmetic is in `heedful.native`; this file hands it the weights and speaks to the search. It
+cannot be trained.
 """
 
 import ctypes
@@ -93,6 +94,10 @@ class Int8Transformer:
     def is_available(cls) -> bool:
         """Say whether this machine can run the engine."""
         return is_available()
+
+    def largest_activation(self, inputs: int) -> int:
+        """Return what the peak of a row of `inputs` activations is rounded to; the others keep their proportion."""
+        return int(self.library.heedful_largest_activation(c_int32(inputs)))
 
     def __del__(self) -> None:
         if hasattr(self, "handle"):

@@ -1,13 +1,13 @@
 // y = x W^T + b with 8-bit weights: the one operation that costs.
 //
-// A weight is a signed byte times a scale of its output; an activation is a 16-bit integer times a scale of its row.
-// Products of pairs are summed in 32 bits without overflow (see `largest_activation`), so the sum is exact and does
-// not depend on the order, the batch or the number of threads; the only loss against floats is the rounding of the
-// weights. Sixteen bits cost nothing on AVX2, whose 8-bit product saturates and has to be widened anyway.
+// A weight is a signed byte times a scale of its output; an activation is an integer of 8 or 16 bits (see products.h)
+// times a scale of its row. Products are summed in 32 bits without overflow (see `largest_activation`), so the sum is
+// exact and does not depend on the order, the batch or the number of threads; the only loss against floats is the
+// rounding of weights and activations.
 //
-// Weights are packed for the inner loop: outputs in groups of 2 * kLanes; within a group, for each pair of inputs
-// (k, k+1), the two bytes of every output. One broadcast of an activation pair then meets all outputs of the group,
-// and a group is read from front to back exactly once per tile of rows.
+// Weights are packed for the inner loop: outputs in groups of 2 * kLanes; within a group, for each kTogether inputs, their
+// bytes of every output. One broadcast of as many activations then meets all outputs of the group, and a group is read
+// from front to back exactly once per tile of rows.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "products.h"
 #include "threads.h"
 #include "vector_math.h"
 
@@ -42,24 +43,26 @@ constexpr int kTile = 8;  // rows computed together: 8 x 2 accumulators of 32 re
 constexpr int kTile = 4;  // of 16 registers; with more rows GCC spills
 #endif
 
-// Rows of activations as integers. Row r stands for values[r * inputs + k] * scales[r].
+// Rows of activations as integers. Row r stands for (values[r * inputs + k] - kOffset) * scales[r].
 struct QuantizedRows {
-    Buffer<int16_t> values;
+    Buffer<Rounded> values;
     Buffer<float> scales;
     long capacity = 0;
 
     void reserve(long rows, int inputs) {
         if (rows * inputs <= capacity) return;
         capacity = rows * inputs;
-        values = allocate<int16_t>(capacity);
+        values = allocate<Rounded>(capacity);
         scales = allocate<float>(capacity / inputs + 1);
     }
 };
 
 // The largest integer an activation may become, so that `inputs` products with +-127 stay within 31 bits.
-inline float largest_activation(int inputs) { return std::min(32767.0f, std::floor(2147483647.0f / 127.0f / inputs)); }
+inline float largest_activation(int inputs) {
+    return std::min(float(kLargest), std::floor(2147483647.0f / 127.0f / inputs));
+}
 
-inline void quantize_row(const float* x, int inputs, int16_t* values, float* scale) {
+inline void quantize_row(const float* x, int inputs, Rounded* values, float* scale) {
     Floats peak{}, nothing{};
     for (int i = 0; i < inputs; i += kLanes) {
         const Floats value = load(x + i);
@@ -69,48 +72,16 @@ inline void quantize_row(const float* x, int inputs, int16_t* values, float* sca
     const float limit = largest_activation(inputs);
     const float largest_value = largest(peak);
     const float factor = largest_value > 0 ? limit / largest_value : 0.0f;
-    typedef int16_t Shorts __attribute__((vector_size(kLanes * 2)));
+    typedef Rounded Narrow __attribute__((vector_size(kLanes * sizeof(Rounded))));
     const Floats magic = spread(12582912.0f);
     for (int i = 0; i < inputs; i += kLanes) {
-        const Shorts rounded = __builtin_convertvector(__builtin_convertvector(load(x + i) * factor + magic - magic, Ints), Shorts);
+        const Ints whole = __builtin_convertvector(load(x + i) * factor + magic - magic, Ints) + kOffset;
+        const Narrow rounded = __builtin_convertvector(whole, Narrow);
         std::memcpy(values + i, &rounded, sizeof rounded);
     }
     // What is not finite must stay visible: the integers cannot hold it, so the row's scale does.
     *scale = largest_value / limit + sum(nothing);
 }
-
-// The inner step on this processor: `pair` meets all outputs of a vector, `multiply_add` sums the products of pairs.
-#if defined(__AVX512BW__)
-typedef __m512i Packed;
-inline Packed widen(const int8_t* w) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)w)); }
-inline Packed pair(const int16_t* x) { int both; std::memcpy(&both, x, 4); return _mm512_set1_epi32(both); }
-#if defined(__AVX512VNNI__)
-inline Packed multiply_add(Packed sum, Packed a, Packed w) { return _mm512_dpwssd_epi32(sum, a, w); }
-#else
-inline Packed multiply_add(Packed sum, Packed a, Packed w) { return _mm512_add_epi32(sum, _mm512_madd_epi16(a, w)); }
-#endif
-#elif defined(__AVX2__)
-typedef __m256i Packed;
-inline Packed widen(const int8_t* w) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)w)); }
-inline Packed pair(const int16_t* x) { int both; std::memcpy(&both, x, 4); return _mm256_set1_epi32(both); }
-inline Packed multiply_add(Packed sum, Packed a, Packed w) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, w)); }
-#else
-// Any other machine: the same lanes, spelled out; the compiler finds what instructions there are.
-typedef Ints Packed;
-typedef int16_t Halves __attribute__((vector_size(kLanes * 4)));
-inline Packed widen(const int8_t* w) {
-    Halves wide;
-    for (int i = 0; i < 2 * kLanes; ++i) wide[i] = w[i];
-    return (Packed)wide;
-}
-inline Packed pair(const int16_t* x) { int both; std::memcpy(&both, x, 4); return Packed{} + both; }
-inline Packed multiply_add(Packed sum, Packed a, Packed w) {
-    const Halves left = (Halves)a, right = (Halves)w;
-    for (int lane = 0; lane < kLanes; ++lane)
-        sum[lane] += int32_t(left[2 * lane]) * right[2 * lane] + int32_t(left[2 * lane + 1]) * right[2 * lane + 1];
-    return sum;
-}
-#endif
 
 class Linear {
   public:
@@ -124,11 +95,17 @@ class Linear {
         packed_ = allocate<int8_t>(long(groups_) * kGroup * inputs);
         scales_ = allocate<float>(groups_ * kGroup);
         bias_ = allocate<float>(groups_ * kGroup);
+        beginnings_ = allocate<int32_t>(groups_ * kGroup);
         for (int out = 0; out < groups_ * kGroup; ++out) {
             const bool real = out < outputs;
             scales_[out] = real ? scales[out] : 0.0f;
             bias_[out] = real && bias ? bias[out] : 0.0f;
-            for (int in = 0; in < inputs; ++in) packed_[place(out, in)] = real ? weights[long(out) * inputs + in] : 0;
+            beginnings_[out] = 0;
+            for (int in = 0; in < inputs; ++in) {
+                const int8_t weight = real ? weights[long(out) * inputs + in] : 0;
+                packed_[place(out, in)] = weight;
+                beginnings_[out] -= kOffset * weight;
+            }
         }
     }
 
@@ -159,22 +136,24 @@ class Linear {
 
   private:
     long place(int out, int in) const {
-        return (long(out / kGroup) * (inputs / 2) + in / 2) * 2 * kGroup + (out % kGroup) * 2 + in % 2;
+        const long pack = long(out / kGroup) * (inputs / kTogether) + in / kTogether;  // of one group and kTogether inputs
+        return (pack * kGroup + out % kGroup) * kTogether + in % kTogether;
     }
 
     // One group for many rows, a block of inputs at a time, so that the weights at work stay in the nearest cache.
-    void multiply_group(const int16_t* x, const float* row_scales, long rows, long group, float* out, long stride) const {
+    void multiply_group(const Rounded* x, const float* row_scales, long rows, long group, float* out, long stride) const {
         alignas(64) int32_t sums[kRowsAtOnce * kGroup];
-        alignas(64) int16_t widened[kBlock * kGroup];
         for (int k = 0; k < inputs; k += kBlock) {
             const int size = std::min(kBlock, inputs - k);
             const int8_t* w = &packed_[(group * inputs + k) * kGroup];
-            if (rows > kTile) {
+            const int32_t* begin = k == 0 ? &beginnings_[group * kGroup] : nullptr;
+            if (!kByteProducts && rows > kTile) {
                 // More than one tile will read these weights: widen them once.
-                for (int i = 0; i < size * kGroup; i += 2 * kLanes) *(Packed*)&widened[i] = widen(w + i);
-                multiply_block(x + k, rows, widened, size, sums, k == 0);
+                alignas(64) int16_t widened[kBlock * kGroup];
+                for (int i = 0; i < size * kGroup; i += 2 * kLanes) *(Packed*)&widened[i] = weights_at(w + i);
+                multiply_block(x + k, rows, widened, size, begin, sums);
             } else {
-                multiply_block(x + k, rows, w, size, sums, k == 0);
+                multiply_block(x + k, rows, w, size, begin, sums);
             }
         }
         const float* scale = &scales_[group * kGroup];
@@ -189,32 +168,31 @@ class Linear {
     }
 
     template <typename Weight>
-    void multiply_block(const int16_t* x, long rows, const Weight* w, int size, int32_t* sums, bool fresh) const {
+    void multiply_block(const Rounded* x, long rows, const Weight* w, int size, const int32_t* begin, int32_t* sums) const {
         long row = 0;
-        for (; row + kTile <= rows; row += kTile) tile<kTile>(x + row * inputs, w, size, sums + row * kGroup, fresh);
-        for (; row + 2 <= rows; row += 2) tile<2>(x + row * inputs, w, size, sums + row * kGroup, fresh);
-        for (; row < rows; ++row) tile<1>(x + row * inputs, w, size, sums + row * kGroup, fresh);
+        for (; row + kTile <= rows; row += kTile) tile<kTile>(x + row * inputs, w, size, begin, sums + row * kGroup);
+        for (; row + 2 <= rows; row += 2) tile<2>(x + row * inputs, w, size, begin, sums + row * kGroup);
+        for (; row < rows; ++row) tile<1>(x + row * inputs, w, size, begin, sums + row * kGroup);
     }
 
-    static Packed weights_at(const int8_t* w) { return widen(w); }
-    static Packed weights_at(const int16_t* w) { return *(const Packed*)w; }
-
-    // The loop everything comes down to: kRows rows times one group, over `size` inputs, added to `sums`.
+    // The loop everything comes down to: kRows rows times one group, over `size` inputs, added to `begin`, the same for every
+    // row, or where that is null to `sums`, where the result goes.
     template <int kRows, typename Weight>
-    void tile(const int16_t* x, const Weight* w, int size, int32_t* sums, bool fresh) const {
+    void tile(const Rounded* x, const Weight* w, int size, const int32_t* begin, int32_t* sums) const {
         Packed low[kRows], high[kRows];
 #pragma GCC unroll 8
         for (int r = 0; r < kRows; ++r) {
-            low[r] = fresh ? Packed{} : *(const Packed*)&sums[r * kGroup];
-            high[r] = fresh ? Packed{} : *(const Packed*)&sums[r * kGroup + kLanes];
+            low[r] = *(const Packed*)(begin ? begin : &sums[r * kGroup]);
+            high[r] = *(const Packed*)((begin ? begin : &sums[r * kGroup]) + kLanes);
         }
 #pragma GCC unroll 2
-        for (int k = 0; k < size; k += 2, w += 2 * kGroup) {
-            if constexpr (sizeof(Weight) == 1) __builtin_prefetch(w + 2048);  // read once: the loop waits for memory alone
-            const Packed w_low = weights_at(w), w_high = weights_at(w + kGroup);
+        for (int k = 0; k < size; k += kTogether, w += kTogether * kGroup) {
+            // Weights that are read once: the loop waits for memory alone. Byte products were faster without.
+            if constexpr (!kByteProducts && sizeof(Weight) == 1) __builtin_prefetch(w + 2048);
+            const Packed w_low = weights_at(w), w_high = weights_at(w + kTogether * kLanes);
 #pragma GCC unroll 8
             for (int r = 0; r < kRows; ++r) {
-                const Packed a = pair(x + long(r) * inputs + k);
+                const Packed a = together(x + long(r) * inputs + k);
                 low[r] = multiply_add(low[r], a, w_low);
                 high[r] = multiply_add(high[r], a, w_high);
             }
@@ -229,4 +207,5 @@ class Linear {
     int groups_ = 0;
     Buffer<int8_t> packed_;
     Buffer<float> scales_, bias_;
+    Buffer<int32_t> beginnings_;  // of each output's sum
 };

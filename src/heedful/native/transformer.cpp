@@ -9,6 +9,8 @@
 extern "C" {
 int32_t heedful_lanes() { return kLanes; }
 
+int32_t heedful_largest_activation(int32_t inputs) { return int32_t(largest_activation(inputs)); }
+
 void* heedful_new_engine(const EngineSpec* spec) { return new Engine(*spec); }
 
 void heedful_free_engine(void* engine) { delete static_cast<Engine*>(engine); }
