@@ -1,6 +1,5 @@
 """The view "decoding" in a real browser: what it shows is what the server says, and what one chooses really happens."""
 
-import base64
 import json
 import math
 import re
@@ -12,6 +11,8 @@ from urllib.request import Request, urlopen
 import numpy as np
 import pytest
 from benchmarks.load import ServerProcess
+
+from heedful.insight.payload import from_array
 
 pytestmark = pytest.mark.browser
 SENTENCE = "Where is the nearest station, please?"
@@ -38,7 +39,7 @@ def payload(bundled_server: ServerProcess) -> dict[str, Any]:
 
 def rows(packed: dict[str, Any], head: int) -> np.ndarray[Any, Any]:
     """One head of a packed layer, or the mean of all."""
-    flat = np.frombuffer(base64.b64decode(packed["data"]), np.uint8).reshape(packed["shape"]) * packed["scale"]
+    flat = from_array(packed)
     return flat.mean(axis=0) if head < 0 else flat[head]
 
 
