@@ -90,8 +90,8 @@ async def ask(server: ServerProcess, path: str, content: object, timeout: float 
     try:
         async with asyncio.timeout(timeout):
             answer = await exchange(server, request)
-    except (OSError, TimeoutError, EOFError, ValueError):
-        return Answer(LOST, seconds=time.monotonic() - started)
+    except (OSError, TimeoutError, EOFError, ValueError) as failure:
+        return Answer(LOST, body=repr(failure).encode(), seconds=time.monotonic() - started)
     return Answer(answer.status, answer.headers, answer.body, time.monotonic() - started)
 
 

@@ -6,7 +6,7 @@ pages.py. Checks that hold for every request are in guard.py.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any
 
@@ -30,13 +30,15 @@ from heedful.serving.answers import (
     TranslateAnswer,
     TranslateRequest,
 )
+from heedful.serving.batching import RefusedError
 from heedful.serving.bodies import JSON, check_characters
+from heedful.serving.engines import Engines
 from heedful.serving.following import add_runs
-from heedful.serving.guard import Access, App, Guard
+from heedful.serving.guard import Access, Admission, App, Guard
 from heedful.serving.labelling import LabellingEngine
 from heedful.serving.measures import CONTENT_TYPE
 from heedful.serving.pages import add_pages
-from heedful.serving.refusals import describe, refuse
+from heedful.serving.refusals import Refusal, describe, refuse
 from heedful.serving.rendering import answer_of, label_of, languages_of, percent, piece_of, server_sent, stream_event
 from heedful.serving.routing import EVENTS, EventStream, Server, body_of, ending_with_error, takes
 from heedful.serving.texts import TranslatedText
@@ -95,8 +97,29 @@ def make_app(server: Server, access: Access) -> App:
     app.add_exception_handler(HTTPException, _tell_http)
     for kind in (HeedfulError, Exception):
         app.add_exception_handler(kind, _tell)
-    admissions = {path: partial(server.engines.check_open, kind) for path, kind in _WORK.items()}
-    return Guard(app, access, server.limits, server.measures, admissions)
+    return Guard(app, access, server.limits, server.measures, _admissions(server.engines))
+
+
+def make_turnstile(server: Server) -> Callable[[str], Refusal | None]:
+    """Return what connections ask before they read a request: the same checks, at a fraction of the cost."""
+    admissions = _admissions(server.engines)
+
+    def refusal_of(path: str) -> Refusal | None:
+        if (check_open := admissions.get(path)) is None:
+            return None
+        try:
+            check_open()
+        except RefusedError as failure:
+            refusal = describe(failure)
+            server.measures.on_request(path, refusal.status, 0.0)
+            return refusal
+        return None
+
+    return refusal_of
+
+
+def _admissions(engines: Engines) -> dict[str, Admission]:
+    return {path: partial(engines.check_open, kind) for path, kind in _WORK.items()}
 
 
 def _add_libretranslate(app: FastAPI, server: Server) -> None:

@@ -10,8 +10,10 @@ import asyncio
 import math
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Generic, Literal, Protocol, TypeVar
 
 from heedful.errors import HeedfulError
@@ -24,6 +26,7 @@ Reason = Literal["full", "draining", "late"]
 _LONGEST_WAIT_TO_NAME = 60
 _SHARE_OF_DEADLINE = 0.5  # the wait that is expected is an estimate, and being run takes time, too
 _NEWEST_COUNTS = 0.3
+_SETTLED_AT_ONCE = 4
 _TOKENS_THAT_SAY_SOMETHING = 128  # a lone sentence is slower than a queue is worked off, and must not scare others away
 
 
@@ -92,7 +95,8 @@ class Batcher(Generic[AnyKey, AnyResult]):
         self._run = run
         self._limits = limits
         self._observer = observer
-        self._waiting: list[Item[AnyKey, AnyResult]] = []
+        # In order, and quick to leave: hundreds may go at once, and somebody is waiting behind them.
+        self._waiting: OrderedDict[Item[AnyKey, AnyResult], None] = OrderedDict()
         self._running: list[Item[AnyKey, AnyResult]] = []
         self._num_tokens = 0
         self._last_heard = 0.0  # on the clock of `time.monotonic`
@@ -143,7 +147,7 @@ class Batcher(Generic[AnyKey, AnyResult]):
         tokens = sum(item.num_tokens for item in items)
         with self._changed:
             self._check_room(len(items), tokens, min((item.deadline for item in items), default=math.inf))
-            self._waiting.extend(items)
+            self._waiting.update(dict.fromkeys(items))
             self._num_tokens += tokens
             self._changed.notify()
 
@@ -153,7 +157,7 @@ class Batcher(Generic[AnyKey, AnyResult]):
         if not left:
             return
         with self._changed:
-            waiting = set(left) & set(self._waiting)
+            waiting = [item for item in left if item in self._waiting]
             self._leave(waiting)
         self._observer.on_abandoned(len(waiting))
 
@@ -194,11 +198,12 @@ class Batcher(Generic[AnyKey, AnyResult]):
                 if not self._waiting:
                     self._changed.wait()
                     continue
-                batch = self._company_of(self._waiting[0])
-                left = self._waiting[0].submitted + self._patience_with(self._waiting[0]) - time.monotonic()
+                oldest = next(iter(self._waiting))
+                batch = self._company_of(oldest)
+                left = oldest.submitted + self._patience_with(oldest) - time.monotonic()
                 if left <= 0 or self._is_full(batch):
                     self._running = batch  # first: at no instant may it look as if there were nothing to do
-                    self._leave(set(batch))
+                    self._leave(batch)
                     return batch
                 self._changed.wait(left)
 
@@ -210,7 +215,7 @@ class Batcher(Generic[AnyKey, AnyResult]):
     def _company_of(self, oldest: Item[AnyKey, AnyResult]) -> list[Item[AnyKey, AnyResult]]:
         batch = [oldest]
         num_tokens = oldest.num_tokens
-        for item in self._waiting[1:]:
+        for item in islice(self._waiting, 1, None):
             if self._is_full(batch):
                 break
             fits = num_tokens + item.num_tokens <= self._limits.max_batch_tokens
@@ -223,15 +228,15 @@ class Batcher(Generic[AnyKey, AnyResult]):
         return batch[0].is_alone or len(batch) >= self._limits.max_batch_items
 
     def _drop_unwanted(self) -> None:
-        unwanted = {item for item in self._waiting if not item.is_wanted}
+        unwanted = [item for item in self._waiting if not item.is_wanted]
         if unwanted:
             self._leave(unwanted)
             self._observer.on_abandoned(len(unwanted))
 
-    def _leave(self, items: set[Item[AnyKey, AnyResult]]) -> None:
-        if items:
-            self._waiting = [item for item in self._waiting if item not in items]
-            self._num_tokens -= sum(item.num_tokens for item in items)
+    def _leave(self, items: Sequence[Item[AnyKey, AnyResult]]) -> None:
+        for item in items:
+            del self._waiting[item]
+            self._num_tokens -= item.num_tokens
 
     def _run_batch(self, batch: Sequence[Item[AnyKey, AnyResult]]) -> None:
         try:
@@ -252,12 +257,20 @@ class Batcher(Generic[AnyKey, AnyResult]):
     def _deliver(self, outcomes: "Sequence[tuple[Item[AnyKey, AnyResult], AnyResult | Exception]]") -> None:
         assert self._loop is not None, "there is no item before the first submission"
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(_settle, outcomes)
+            self._loop.call_soon_threadsafe(_settle, self._loop, outcomes)
 
 
-def _settle(outcomes: "Sequence[tuple[Item[AnyKey, AnyResult], AnyResult | Exception]]") -> None:
-    """Give the callers what became of their items; runs in the event loop."""
-    for item, outcome in outcomes:
+def _settle(
+    loop: asyncio.AbstractEventLoop, outcomes: "Sequence[tuple[Item[AnyKey, AnyResult], AnyResult | Exception]]"
+) -> None:
+    """Give the callers what became of their items; runs in the event loop.
+
+    A few at a time: who is answered writes a whole response, and a batch of them in a row would let newcomers, who may
+    only want to be refused, wait for all.
+    """
+    if rest := outcomes[_SETTLED_AT_ONCE:]:
+        loop.call_soon(_settle, loop, rest)
+    for item, outcome in outcomes[:_SETTLED_AT_ONCE]:
         if item.outcome.done():
             continue
         if isinstance(outcome, Exception):

@@ -2,10 +2,12 @@
 
 A request must have arrived whole within `receive_seconds` of its first byte or of the connection, so that sending
 it a byte at a time (slow-loris) holds nothing; who was answered before the body had come is heard out briefly
-and closed; who does not read the answer is cut off; and the number of connections has a bound.
+and closed; who does not read the answer is cut off; and the number of connections has a bound. Where a model has no
+room a request is refused by its first line: at many times the capacity there is no time to read the rest.
 """
 
 import asyncio
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -14,27 +16,33 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from heedful.serving.limits import Limits
-from heedful.serving.refusals import refuse
+from heedful.serving.refusals import Refusal, refuse
+
+Turnstile = Callable[[str], Refusal | None]
+"""Says of a path whether requests to it are refused at the moment, and how."""
 
 
 class BoundedProtocol(H11Protocol):
     """One connection."""
 
     limits = Limits()
+    turnstile: Turnstile = staticmethod(lambda _: None)
 
     def __init__(self, config: Config, *args: Any, **kwargs: Any) -> None:
         super().__init__(config, *args, **kwargs)
         self._arrival: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
         self._is_lingering = False
+        self._is_refused = False
         self._num_ignored = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock of the first request, unless there are too many connections."""
         super().connection_made(transport)
         if len(self.connections) > self.limits.max_connections:
+            self._is_refused = True
             transport.write(_TOO_MANY)
-            transport.close()
+            self._linger()
             return
         self._expect_request()
 
@@ -61,6 +69,9 @@ class BoundedProtocol(H11Protocol):
         """Take bytes of a request, whose clock runs until it is whole; of a refused one they are ignored."""
         if self.transport.is_closing():
             return
+        if self._is_refused:
+            self.transport.close()  # now that its request is read, the refusal does not get lost
+            return
         if self._is_lingering:
             self._num_ignored += len(data)
             if self._num_ignored > self.limits.linger_bytes:
@@ -68,9 +79,21 @@ class BoundedProtocol(H11Protocol):
             return
         if self._arrival is None and not self._is_answering():
             self._expect_request()
+        if (refusal := self._refusal_of(data)) is not None:
+            self._stop_clock()
+            self.transport.write(_spelled(refusal))
+            self._linger()
+            return
         super().data_received(data)
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self._stop_clock()  # the request is here; how long the answer takes is the deadline's affair
+
+    def _refusal_of(self, data: bytes) -> Refusal | None:
+        """Return the refusal of a request that begins with these bytes; None when it is to be read."""
+        if self._is_answering() or self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]:
+            return None
+        method, _, rest = data[:_LONGEST_LINE].partition(b" ")
+        return self.turnstile(rest.partition(b" ")[0].decode("latin-1")) if method == b"POST" else None
 
     def on_response_complete(self) -> None:
         """Go on with the next request, or part from a client that was answered before it had said everything."""
@@ -115,22 +138,25 @@ class BoundedProtocol(H11Protocol):
         self.loop.call_later(self.limits.linger_seconds, self.transport.abort)
 
 
-def protocol_with(limits: Limits) -> type[BoundedProtocol]:
+def protocol_with(limits: Limits, turnstile: Turnstile) -> type[BoundedProtocol]:
     """Return the class of connections with these bounds; uvicorn makes the connections itself."""
 
     class WithLimits(BoundedProtocol):
         """One connection, with the bounds of its server."""
 
     WithLimits.limits = limits
+    WithLimits.turnstile = staticmethod(turnstile)
     return WithLimits
 
 
-def _raw(status: HTTPStatus, sentence: str) -> bytes:
-    """Write an answer to what never became a request."""
-    refusal = refuse(status, sentence, {"retry-after": "1", "connection": "close"})
+def _spelled(refusal: Refusal) -> bytes:
+    """Spell an answer to what never became a request."""
+    status = HTTPStatus(refusal.status)
     headers = "".join(f"{name}: {value}\r\n" for name, value in refusal.headers.items())
-    return f"HTTP/1.1 {status.value} {status.phrase}\r\n{headers}\r\n".encode() + refusal.body
+    return f"HTTP/1.1 {status.value} {status.phrase}\r\n{headers}connection: close\r\n\r\n".encode() + refusal.body
 
 
-_TOO_MANY = _raw(HTTPStatus.SERVICE_UNAVAILABLE, "Too many connections are open. Try again in 1 s.")
-_NOT_HTTP = _raw(HTTPStatus.BAD_REQUEST, "The request must be HTTP, with at most 64 KiB of headers.")
+_LATER = {"retry-after": "1"}
+_TOO_MANY = _spelled(refuse(503, "Too many connections are open. Try again in 1 s.", _LATER))
+_NOT_HTTP = _spelled(refuse(400, "The request must be HTTP, with at most 64 KiB of headers.", _LATER))
+_LONGEST_LINE = 128  # of which the path is wanted; those that can be refused are short

@@ -15,13 +15,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
 from heedful.errors import HeedfulError, UserError
-from heedful.serving.app import make_app
+from heedful.serving.app import make_app, make_turnstile
 from heedful.serving.checkpoint_models import CheckpointModels
 from heedful.serving.connections import protocol_with
 from heedful.serving.engines import Engines, load_engines
@@ -73,10 +74,11 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     name = f"[{host}]" if ":" in host else host
     if not ipaddress.ip_address(host).is_loopback and settings.access.api_key is None:
         say(f"warning: everybody who reaches {name}:{port} can use this server. Ask for a key with --api-key.")
-    app = make_app(Server(engines, runs, checkpoints, settings.limits, measures), settings.access)
+    server = Server(engines, runs, checkpoints, settings.limits, measures)
+    app = make_app(server, settings.access)
     config = uvicorn.Config(
         app,
-        http=protocol_with(settings.limits),
+        http=protocol_with(settings.limits, make_turnstile(server)),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -95,12 +97,9 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*gc.get_threshold()[:2], _ROUNDS_BETWEEN_FULL_COLLECTIONS)
-    server = _DrainingServer(config, engines, settings.limits)
-    listener.listen(_BACKLOG)  # who reads the next line may connect at once
-    say(
-        f"Serving {', '.join(engines.ids)} at http://{name}:{port}/ (open it in a browser; API: /docs). Ctrl-C ends it."
-    )
-    server.run(sockets=[listener])
+    address = f"http://{name}:{port}/"
+    said = f"Serving {', '.join(engines.ids)} at {address} (open it in a browser; API: /docs). Ctrl-C ends it."
+    _DrainingServer(config, engines, settings.limits, partial(say, said)).run(sockets=[listener])
 
 
 def _yield_to_this_thread() -> None:
@@ -114,11 +113,17 @@ def _yield_to_this_thread() -> None:
 class _DrainingServer(uvicorn.Server):
     """Uvicorn's server, which goes on listening while it drains: who comes then is told to come again."""
 
-    def __init__(self, config: uvicorn.Config, engines: Engines, limits: Limits) -> None:
+    def __init__(self, config: uvicorn.Config, engines: Engines, limits: Limits, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._engines = engines
         self._limits = limits
+        self._on_ready = on_ready
         self._drain_until: float | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer, and only then say so: who reads it may connect, or send a signal, at once."""
+        await super().startup(sockets)
+        self._on_ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - as signals call it
         """Begin to drain, or, told a second time, end at once."""
