@@ -31,7 +31,7 @@ def test_every_sentence_is_there_once_with_what_the_teacher_makes_of_it(heedful,
     sources = [line for line in (distilled / "few.en").read_text().splitlines() if line]
     assert [source for source, _ in pairs] == list(dict.fromkeys(sources))
     asked = "".join(source + "\n" for source, _ in pairs).encode()
-    result = heedful("translate", "--model", small_run.run, "--quantize", "none", stdin=asked)
+    result = heedful("translate", "--model", small_run.run, stdin=asked)
     assert [target for _, target in pairs] == result.stdout.decode().splitlines()
 
 
