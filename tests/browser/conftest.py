@@ -68,7 +68,13 @@ def visited(chromium: Any) -> Callable[..., Any]:
 
     @contextmanager
     def visit(
-        server: ServerProcess, query: str = "", *, width: int = 1440, allow: str = "", **options: Any
+        server: ServerProcess,
+        query: str = "",
+        *,
+        width: int = 1440,
+        allow: str = "",
+        waits_for: str = "main.view",
+        **options: Any,
     ) -> Iterator[Any]:
         """Open `/` + query; `allow` is text of console messages that are to be expected (of a refused request)."""
         page = chromium.new_page(viewport={"width": width, "height": 900}, **options)
@@ -79,7 +85,7 @@ def visited(chromium: Any) -> Callable[..., Any]:
         page.on("dialog", lambda dialog: complaints.append(dialog.message))
         page.on("request", lambda request: requests.append(request.url))
         page.goto(f"{server.url}/{query}")
-        page.wait_for_selector("main.view")
+        page.wait_for_selector(waits_for)
         yield page
         page.close()
         assert [one for one in complaints if not (allow and allow in one)] == []

@@ -1,19 +1,17 @@
 """The page of `heedful explain`, opened from disk in a real browser."""
 
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import heedful
 from heedful.insight.ablation import head_changes
 from heedful.insight.alignment import align
-from heedful.insight.attention_weights import KINDS
 from heedful.insight.attribution import attribute
 from heedful.insight.html import render_frame, render_page
-from heedful.insight.tokens import Token
 from heedful.insight.trace import Trace, trace_translation
+
+from ..unit.insight.small_models import large_trace
 
 pytestmark = pytest.mark.browser
 
@@ -161,21 +159,8 @@ HOVER = """async () => {
 @pytest.mark.parametrize("heads", ["mean", "all"])
 def test_sixty_tokens_and_48_heads_stay_smooth(opened, trace, tmp_path, heads) -> None:
     """What a pointer sets off fits into a frame of 60 in a second, in time of the processor: others may use it, too."""
-    tokens = tuple(Token("▁wunderbar", 12345, 4 * i, 4 * i + 4) for i in range(60))
-    weights = np.random.default_rng(0).gamma(0.3, size=(6, 8, 60, 60)).astype(np.float32)
-    weights /= weights.sum(axis=-1, keepdims=True)
-    large = replace(
-        trace,
-        source="wor " * 60,
-        text="wor " * 60,
-        source_tokens=tokens,
-        target_tokens=tokens,
-        input_tokens=tokens,
-        steps=trace.steps[:1] * 60,
-        weights=dict.fromkeys(KINDS, weights),
-    )
     path = tmp_path / "large.html"
-    path.write_text(render_page(large), encoding="utf-8")
+    path.write_text(render_page(large_trace(trace)), encoding="utf-8")
     with opened(path) as page:
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable", {"timeDomain": "threadTicks"})

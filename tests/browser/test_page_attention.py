@@ -1,12 +1,10 @@
 """The view "attention" in a real browser: its numbers are the server's, and mouse and keyboard reach all of it."""
 
-import json
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 from urllib.parse import parse_qs, quote
-from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
@@ -14,19 +12,11 @@ from benchmarks.load import ServerProcess
 
 from heedful.insight.payload import from_array
 
+from .sentence import asked
+
 pytestmark = pytest.mark.browser
-SENTENCE = "Where is the nearest station, please?"
 IN_PIECES = "The unemployed photographers misunderstood the strange announcement."
 Visit = Callable[..., AbstractContextManager[Any]]
-
-
-def asked(server: ServerProcess, **fields: object) -> dict[str, Any]:
-    """What the server says about a sentence when no page is between."""
-    body = json.dumps({"q": SENTENCE, "source": "auto", "target": "de", **fields}).encode()
-    request = Request(f"{server.url}/api/trace", body, {"content-type": "application/json"})
-    with urlopen(request, timeout=60) as answer:
-        payload: dict[str, Any] = json.load(answer)
-    return payload
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,10 @@
 """The view "decoding" in a real browser: what it shows is what the server says, and what one chooses really happens."""
 
-import json
 import math
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
-from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
@@ -14,22 +12,14 @@ from benchmarks.load import ServerProcess
 
 from heedful.insight.payload import from_array
 
+from .sentence import asked
+
 pytestmark = pytest.mark.browser
-SENTENCE = "Where is the nearest station, please?"
 LONG = (
     "The two old friends walked slowly along the river, talked about the summer they had spent in the mountains, "
     "and wondered whether the small hotel near the lake was still open after all these years."
 )
 Visit = Callable[..., AbstractContextManager[Any]]
-
-
-def asked(server: ServerProcess, **fields: object) -> dict[str, Any]:
-    """What the server says about the sentence when no page is between."""
-    body = json.dumps({"q": SENTENCE, "source": "auto", "target": "de", **fields}).encode()
-    request = Request(f"{server.url}/api/trace", body, {"content-type": "application/json"})
-    with urlopen(request, timeout=60) as answer:
-        payload: dict[str, Any] = json.load(answer)
-    return payload
 
 
 @pytest.fixture(scope="module")

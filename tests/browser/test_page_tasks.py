@@ -4,21 +4,15 @@ import json
 import re
 import urllib.request
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-import torch
 from benchmarks.load import ServerProcess
 
 from heedful.config.language_modeling import TransformerXLConfig
 from heedful.insight.payload import from_array
-from heedful.models.build import build_language_model
 from heedful.models.classifier_folder import save_classifier
-from heedful.models.folder import weights_of
-from heedful.models.language_model_folder import LanguageModelFolder, save_language_model
-from heedful.text.symbols import ByteSymbols
 
 from ..end_to_end.test_serve_tasks import write_language_model
 from ..unit.tasks.test_classification import make_folder
@@ -35,27 +29,11 @@ def server(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[
     save_classifier(base / "labels", make_folder(num_layers=2))
     save_classifier(base / "short", make_folder(long_documents={"kind": "head_and_tail", "head": 16, "tail": 16}))
     write_language_model(base / "bytes")
-    write_transformer_xl(base / "memory")
+    with_memory = TransformerXLConfig(kind="transformer_xl", dim=16, num_heads=2, hidden_dim=32, num_layers=2)
+    write_language_model(base / "memory", with_memory, memory_len=24)
     models = [argument for name in ("labels", "short", "bytes", "memory") for argument in ("--model", base / name)]
     with ServerProcess(*models, "--runs", base / "none") as process:
         yield process
-
-
-def write_transformer_xl(path: Path) -> None:
-    symbols = ByteSymbols()
-    config = TransformerXLConfig(kind="transformer_xl", dim=16, num_heads=2, hidden_dim=32, num_layers=2)
-    model = build_language_model(config, vocab_size=symbols.vocab_size, generator=torch.Generator().manual_seed(0))
-    save_language_model(
-        path,
-        LanguageModelFolder(
-            model=config,
-            weights=weights_of(model),
-            symbols_json=symbols.to_json(),
-            vocab_size=symbols.vocab_size,
-            segment_len=16,
-            memory_len=24,
-        ),
-    )
 
 
 def asked(server: ServerProcess, path: str, content: Any) -> str:

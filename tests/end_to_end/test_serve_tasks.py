@@ -13,7 +13,7 @@ import pytest
 import torch
 from benchmarks.load import ServerProcess
 
-from heedful.config.language_modeling import LanguageModelConfig
+from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
 from heedful.insight.attention_weights import reach
 from heedful.insight.classification_trace import trace_classification
 from heedful.insight.payload import from_array
@@ -39,9 +39,13 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"labels": base / "labels", "bytes": base / "bytes"}
 
 
-def write_language_model(path: Path) -> None:
+PLAIN = LanguageModelConfig(kind="language_model", dim=16, num_heads=2, hidden_dim=32, num_layers=1)
+
+
+def write_language_model(
+    path: Path, config: LanguageModelConfig | TransformerXLConfig = PLAIN, *, memory_len: int = 16
+) -> None:
     symbols = ByteSymbols()
-    config = LanguageModelConfig(kind="language_model", dim=16, num_heads=2, hidden_dim=32, num_layers=1)
     model = build_language_model(config, vocab_size=symbols.vocab_size, generator=torch.Generator().manual_seed(0))
     save_language_model(
         path,
@@ -51,7 +55,7 @@ def write_language_model(path: Path) -> None:
             symbols_json=symbols.to_json(),
             vocab_size=symbols.vocab_size,
             segment_len=16,
-            memory_len=16,
+            memory_len=memory_len,
         ),
     )
 

@@ -3,9 +3,13 @@
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import torch
 
 from heedful.config.model import TransformerConfig
+from heedful.insight.attention_weights import KINDS
+from heedful.insight.tokens import Token
+from heedful.insight.trace import Trace
 from heedful.insight.tracing_translator import TracingTranslator
 from heedful.models import build_model, weights_of
 from heedful.models.transformer import Transformer
@@ -37,3 +41,18 @@ def small_translator(norm: str = "post", languages: tuple[str, ...] = (), quanti
     translator = translator_of([folder], torch.device("cpu"), quantize=quantize, kind=TracingTranslator)
     assert isinstance(translator, TracingTranslator)
     return translator
+
+
+def large_trace(trace: Trace) -> Trace:
+    """A trace of 60 by 60 tokens with 6 layers of 8 heads of drawn weights, in all else like the one given."""
+    tokens = tuple(Token("▁wunderbar", 12345, 4 * i, 4 * i + 4) for i in range(60))
+    texts = {"source": "wor " * 60, "text": "wor " * 60}
+    weights = {kind: random_weights(6, 8, 60, 60) for kind in KINDS}
+    parts = {"source_tokens": tokens, "target_tokens": tokens, "input_tokens": tokens, "steps": trace.steps[:1] * 60}
+    return replace(trace, **texts, **parts, weights=weights)
+
+
+def random_weights(*shape: int) -> np.ndarray:
+    """Rows of weights that sum to one."""
+    weights = np.random.default_rng(0).gamma(0.3, size=shape).astype(np.float32)
+    return weights / weights.sum(axis=-1, keepdims=True)

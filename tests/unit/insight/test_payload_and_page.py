@@ -15,14 +15,8 @@ from heedful.insight.attribution import attribute
 from heedful.insight.beam_tree import BeamNode, BeamTree
 from heedful.insight.html import embed_json, render_frame, render_page
 from heedful.insight.payload import from_array, to_array, to_payload
-from heedful.insight.tokens import Token
 
-from .small_models import SENTENCE, small_translator
-
-
-def random_weights(*shape: int) -> np.ndarray:
-    weights = np.random.default_rng(0).gamma(0.3, size=shape).astype(np.float32)
-    return weights / weights.sum(axis=-1, keepdims=True)
+from .small_models import SENTENCE, large_trace, random_weights, small_translator
 
 
 def test_bytes_err_by_half_a_step_at_most() -> None:
@@ -38,19 +32,8 @@ def test_bytes_err_by_half_a_step_at_most() -> None:
 
 def test_sixty_by_sixty_tokens_with_6_layers_of_8_heads_are_less_than_a_megabyte() -> None:
     trace = small_translator().translate(SENTENCE, trace=True)
-    tokens = tuple(Token("▁wunderbar", 12345, 4 * i, 4 * i + 4) for i in range(60))
     node = BeamNode(599, 598, 59, 7, 12345, "▁wunderbar", -12.3456, -123.4567, -12.3456, "pruned", 59, False)
-    large = replace(
-        trace,
-        source="wor " * 60,
-        text="wor " * 60,
-        source_tokens=tokens,
-        target_tokens=tokens,
-        input_tokens=tokens,
-        steps=trace.steps[:1] * 60,
-        beam=BeamTree((node,) * (60 * 8), 4, 0.6, 599),
-        weights={kind: random_weights(6, 8, 60, 60) for kind in KINDS},
-    )
+    large = replace(large_trace(trace), beam=BeamTree((node,) * (60 * 8), 4, 0.6, 599))
     payload = to_payload(large)
     assert payload["attention"]["cross"][0]["dtype"] == "u1"
     assert len(json.dumps(payload)) < 1_000_000

@@ -2,33 +2,9 @@
 
 import { html } from "/insight/vendor/preact.js";
 import { Card } from "/insight/parts.js";
+import { differences } from "../differences.js";
 import { chooseCheckpoint, chosenStep, closer, journalOf } from "./training_runs.js";
 import { words } from "./training_words.js";
-
-const WORDS = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}\p{N}])+|\s+|./gu; // a mark is a piece by itself
-const isSpace = (piece) => !piece.trim();
-
-/** The pieces of a text, each with whether it stands, in this order, in the text before as well. */
-export function changesIn(before, after) {
-  const [old, now] = [before, after].map((text) => (text.match(WORDS) ?? []).filter((piece) => !isSpace(piece)));
-  const common = Array.from({ length: old.length + 1 }, () => new Uint16Array(now.length + 1));
-  for (let i = old.length - 1; i >= 0; i--) {
-    for (let j = now.length - 1; j >= 0; j--) {
-      common[i][j] = old[i] === now[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
-    }
-  }
-  const kept = new Set();
-  for (let i = 0, j = 0; i < old.length && j < now.length;) {
-    if (old[i] === now[j]) {
-      kept.add(j);
-      i++;
-      j++;
-    } else if (common[i + 1][j] >= common[i][j + 1]) i++;
-    else j++;
-  }
-  let number = 0;
-  return (after.match(WORDS) ?? []).map((piece) => ({ piece, isNew: !isSpace(piece) && !kept.has(number++) }));
-}
 
 /** Samples by step, in the order they were written. */
 function byStep(samples) {
@@ -50,10 +26,10 @@ function Step({ run, step }) {
 function Written({ before, sample }) {
   const said = words();
   const { translation, reference } = sample;
-  const pieces = before === null ? [{ piece: translation, isNew: false }] : changesIn(before, translation);
+  const parts = before === null ? [[translation, false]] : differences(before, translation);
   return html`
     <td class=${before === translation ? "same" : ""}>
-      ${pieces.map(({ piece, isNew }, place) => (isNew ? html`<mark key=${place}>${piece}</mark>` : piece))}
+      ${parts.map(([part, isNew], place) => (isNew ? html`<mark key=${place}>${part}</mark>` : part))}
       ${translation === reference && html`<span class="exact" title=${said.exact} aria-label=${said.exact}> ✓</span>`}
     </td>`;
 }

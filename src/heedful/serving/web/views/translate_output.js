@@ -4,7 +4,7 @@
 import { html, useRef, useState } from "/insight/vendor/preact.js";
 import { gapBetween } from "./translate_asking.js";
 import { levelOf, linesOf } from "./translate_confidence.js";
-import { differences } from "./translate_difference.js";
+import { differences } from "../differences.js";
 import { words } from "./translate_words.js";
 
 const NUM_LEAST_SURE = 3;
