@@ -22,7 +22,7 @@ from heedful.training.loop import Run, TrainingTask, Validation, start_state, tr
 from heedful.training.sequence_loss import sequence_loss
 
 PAD_ID, BOS_ID, EOS_ID, VOCAB, LONGEST = 0, 1, 2, 13, 6
-STEPS = {"copy": 300, "reverse": 450}
+STEPS = {"copy": 300, "reverse": 585}
 
 
 @dataclass(frozen=True)
