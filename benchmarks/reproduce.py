@@ -17,6 +17,8 @@ from pathlib import Path
 
 RESULTS = Path("runs/results")
 SEEDS = (1, 2, 3)
+AGREEING = ('training.regularizer={kind="r_drop", weight=2.0}', "model.dropout=0.2", "training.max_steps=8000")
+"""What makes the second teacher another one than the first: it must agree with itself."""
 
 
 @dataclass(frozen=True)
@@ -60,22 +62,32 @@ def evaluate(run: str, *options: str, needs: Sequence[str] = ()) -> Stage:
     return Stage(f"{run}_scores", ("evaluate", f"runs/{run}", *options, "--json"), scores, (*needs, run), scores)
 
 
+def tune(run: str, *options: str) -> Stage:
+    """Choose how a run is searched, on its validation set."""
+    found = RESULTS / f"{run}_tuned.json"
+    return Stage(f"{run}_tuned", ("tune", f"runs/{run}", *options, "--write", "--json"), found, (run,), found)
+
+
 def translator() -> list[Stage]:
-    """The model that ships with the package: a large teacher, its translations, a small student."""
-    distilled = distill("tatoeba_distill", "tatoeba", ["tatoeba_teacher"], parts=4, beam=2)
-    tuned = RESULTS / "tatoeba_student_tuned.txt"
+    """The model that ships with the package: two large teachers, what they translate together, a small student."""
+    teachers = [
+        train("tatoeba_teacher", "tatoeba_teacher_1"),
+        train("tatoeba_teacher", "tatoeba_teacher_2", "seed=2", *AGREEING),
+    ]
+    distilled = distill("tatoeba_distill", "tatoeba", [stage.name for stage in teachers], parts=6, beam=2)
+    tuned = tune("tatoeba_student")
     return [
-        train("tatoeba_teacher", "tatoeba_teacher"),
+        *teachers,
         *distilled,
         train("tatoeba_student", "tatoeba_student", needs=[stage.name for stage in distilled]),
-        Stage("tuned", ("tune", "runs/tatoeba_student", "--write"), tuned, ("tatoeba_student",), tuned),
-        evaluate("tatoeba_teacher"),
-        evaluate("tatoeba_student", needs=["tuned"]),
+        tuned,
+        *(evaluate(stage.name) for stage in teachers),
+        evaluate("tatoeba_student", needs=[tuned.name]),
     ]
 
 
 def multi30k(language: str) -> list[Stage]:
-    """Three teachers, what they make of the training set together, and three students that go on from them."""
+    """Three teachers, what they make of the training set together, three students that go on from them; cased text."""
     teachers = [
         train(f"multi30k_{language}_teacher", f"multi30k_{language}_teacher_{seed}", f"seed={seed}") for seed in SEEDS
     ]
@@ -92,8 +104,37 @@ def multi30k(language: str) -> list[Stage]:
         )
         for seed, teacher in zip(SEEDS, teachers, strict=True)
     ]
-    scores = [evaluate(stage.name, "--tokenize", "none") for stage in (*teachers, *students)]
-    return [*teachers, *distilled, *students, *scores]
+    tuned = [tune(stage.name, "--tokenize", "none", "--beams", "5") for stage in students]
+    cased = train(f"multi30k_{language}_teacher", f"multi30k_{language}_cased", *cased_text(language))
+    return [
+        *teachers,
+        *distilled,
+        *students,
+        *tuned,
+        *(evaluate(stage.name, "--tokenize", "none") for stage in teachers),
+        *(
+            evaluate(stage.name, "--tokenize", "none", needs=[choice.name])
+            for stage, choice in zip(students, tuned, strict=True)
+        ),
+        cased,
+        evaluate(cased.name),
+    ]
+
+
+def cased_text(language: str) -> list[str]:
+    """Return the settings that make a run read Multi30k as it was written, and score it so."""
+
+    def files(split: str) -> str:
+        folder = "data/multi30k"
+        return f'{{source="{folder}/{split}.en.gz", target="{folder}/{split}.{language}.gz"}}'
+
+    tests = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
+    return [
+        f"data.train=[{files('train')}]",
+        f"data.validation=[{files('val')}]",
+        f"data.test={{{', '.join(f'{name}={files(name)}' for name in tests)}}}",
+        "validation.bleu_tokenize=13a",
+    ]
 
 
 def czech() -> list[Stage]:
@@ -203,7 +244,7 @@ def main() -> None:
     parser.add_argument("words", nargs="+", metavar="RECIPE|KEY=VALUE", help=", ".join(RECIPES))
     parser.add_argument("--minutes", type=float, default=24 * 60)
     parser.add_argument("--side-by-side", type=int, default=4)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     settings = [word for word in arguments.words if "=" in word]
     names = [word for word in arguments.words if "=" not in word]
     if unknown := set(names) - set(RECIPES):

@@ -23,6 +23,12 @@ from heedful.tasks.device import choose_device
 from heedful.tasks.folders import find_model_folder
 from heedful.text.symbols import Symbols, decode, symbols_from_json
 
+_GPU_ROWS = 32
+"""Parts of a text that are read side by side on a GPU."""
+
+_PARTS_PER_MEMORY = 4
+"""A part is at least so many times as long as what is read again before it."""
+
 
 @dataclass(frozen=True)
 class WrittenSymbol:
@@ -115,13 +121,20 @@ class TextModel:
         *,
         memory_len: int | None = None,
         segment_len: int | None = None,
-        rows: int = 1,
+        rows: int | None = None,
         bf16: bool = False,
         max_symbols: int | None = None,
     ) -> Likelihood:
-        """Say how well the model expects a text, or its first `max_symbols`. `rows` parts are read side by side."""
+        """Say how well the model expects a text, or its first `max_symbols`.
+
+        `rows` parts are read side by side, each after what stands before it: by default one on a CPU, and on a GPU, for
+        which one symbol after the other is little work, as many as a long text has room for.
+        """
         segment_len, memory_len = self._reading(segment_len, memory_len)
         ids = self.symbols.encode(_checked(text))[:max_symbols]
+        if rows is None:
+            fitting = len(ids) // (_PARTS_PER_MEMORY * (memory_len + segment_len))
+            rows = max(1, min(_GPU_ROWS, fitting)) if self.device.type == "cuda" else 1
         num_bytes = len(text) if max_symbols is None else len(decode(self.symbols, ids.tolist()))
         started = time.perf_counter()
         nats = score_symbols(
