@@ -49,8 +49,7 @@ class RelativeLayer(nn.Module):
         Returns [batch, query_len, dim].
         """
         if isinstance(self.attention_residual, PreNormResidual):
-            # As what is read now will be. A copy: the memory may be written to before the gradients are taken.
-            memory = self.attention_residual.norm(memory.to(states.dtype, copy=True))
+            memory = self.attention_residual.norm(memory.to(states.dtype))  # as what is read now will be
         return self.around(states, lambda x: self.attention(x, memory, encodings, is_real))
 
     def around(self, states: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:

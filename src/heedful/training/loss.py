@@ -6,6 +6,7 @@ only the step knows how many tokens its micro-batches hold together. The fast tw
 `projected_loss.py`. This file knows logits; it knows nothing of models, batches or optimisers.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -25,6 +26,9 @@ class LossSum:
 
     metrics: dict[str, Tensor] = field(default_factory=dict)
     """Further detached sums over the same tokens, written to the journal as means."""
+
+    after_gradients: Callable[[], None] = lambda: None
+    """To be called once the gradients are taken: what the pass leaves for the next may overwrite what it has read."""
 
 
 def label_smoothed_cross_entropy(

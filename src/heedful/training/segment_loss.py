@@ -4,6 +4,7 @@ The memory is the run's: its tensors are part of `TrainState.carried`, are writt
 checkpoints and a step that starts over. A model is known by what `SegmentModel` says of it.
 """
 
+from functools import partial
 from typing import Protocol, cast
 
 import torch
@@ -61,8 +62,8 @@ def segment_loss(memory: SegmentMemory, *, label_smoothing: float = 0.0) -> Loss
             torch.ones_like(batch.target_ids, dtype=torch.bool),
             smoothing=label_smoothing,
         )
-        rows.copy_from(after)
-        return LossSum(loss_sum, batch.num_target_tokens, {"nll": nll})
+        # Gradients may need the memory as it was read, so it is not written to before they are taken.
+        return LossSum(loss_sum, batch.num_target_tokens, {"nll": nll}, partial(rows.copy_from, after))
 
     return loss
 

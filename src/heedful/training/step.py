@@ -87,6 +87,7 @@ def gradients_of(
         with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
             loss = loss_function(model, on_device)
         (loss.loss_sum / num_tokens).backward()  # type: ignore[no-untyped-call]
+        loss.after_gradients()
         total = total + loss.loss_sum.detach()
         for name, value in loss.metrics.items():
             metrics[name] = metrics.get(name, 0.0) + value.detach().double()
