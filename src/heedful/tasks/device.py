@@ -1,8 +1,14 @@
-"""Which device a job runs on."""
+"""Which device a job runs on, and what becomes of it when the device's memory is too small."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import torch
 
-from heedful.errors import UserError
+from heedful.errors import HeedfulError, UserError
+
+RowT = TypeVar("RowT")
+ResultT = TypeVar("ResultT")
 
 
 def choose_device(name: str | None) -> torch.device:
@@ -19,3 +25,19 @@ def choose_device(name: str | None) -> torch.device:
         count = torch.cuda.device_count()
         raise UserError(f'The device "{name}" must be there, but PyTorch sees {count} GPUs. Leave the device out.')
     return device
+
+
+def within_memory(work: Callable[[Sequence[RowT]], list[ResultT]], rows: Sequence[RowT]) -> list[ResultT]:
+    """Do the work for all rows together; where a GPU's memory does not hold them, for each half by itself.
+
+    A GPU may be shared: what has fitted a hundred times need not fit the next time.
+    """
+    try:
+        return work(rows)
+    except torch.OutOfMemoryError:
+        if len(rows) == 1:
+            raise HeedfulError("The memory of the GPU does not hold even one sentence. Use `--device cpu`.") from None
+    # Outside the handler, where the exception no longer holds the tensors of the failed try.
+    torch.cuda.empty_cache()
+    middle = len(rows) // 2
+    return [*within_memory(work, rows[:middle]), *within_memory(work, rows[middle:])]

@@ -19,6 +19,7 @@ from heedful.config.training import DecodingConfig
 from heedful.decoding import Decodable, FinishReason, Hypothesis, Recorder, search
 from heedful.errors import UserError
 from heedful.models.transformer import Transformer
+from heedful.tasks.device import within_memory
 from heedful.tasks.directions import Directions, Route
 from heedful.tasks.long_inputs import join_parts, split_long
 from heedful.tasks.output_warnings import LOW_CONFIDENCE, Output, OutputWarning, find_warnings
@@ -288,7 +289,8 @@ class Translator:
         """Search for every part, neighbours in length together, and give the results in the order of `parts`."""
         results: list[list[Hypothesis]] = [[] for _ in parts]
         for numbers in _batches_by_length(parts, self.decoding.batch_tokens):
-            hypotheses = self._search([parts[number] for number in numbers], request)
+            sources = [parts[number] for number in numbers]
+            hypotheses = within_memory(lambda some: self._search(some, request), sources)
             for number, found in zip(numbers, hypotheses, strict=True):
                 results[number] = found
         return results

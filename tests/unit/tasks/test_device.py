@@ -1,0 +1,40 @@
+import pytest
+import torch
+
+from heedful.errors import HeedfulError
+from heedful.tasks.device import within_memory
+
+
+def doubled_within(room: int, tries: list[int]):
+    def work(rows):
+        tries.append(len(rows))
+        if len(rows) > room:
+            raise torch.OutOfMemoryError("CUDA out of memory (a test says so)")
+        return [2 * row for row in rows]
+
+    return work
+
+
+def test_what_does_not_fit_is_done_in_halves_and_keeps_its_order():
+    tries: list[int] = []
+    assert within_memory(doubled_within(3, tries), list(range(10))) == [2 * row for row in range(10)]
+    assert tries == [10, 5, 2, 3, 5, 2, 3]
+
+
+def test_what_fits_is_done_at_once():
+    tries: list[int] = []
+    assert within_memory(doubled_within(3, tries), [5, 6, 7]) == [10, 12, 14]
+    assert tries == [3]
+
+
+def test_a_single_row_that_does_not_fit_is_an_error_that_says_what_to_do():
+    with pytest.raises(HeedfulError, match="--device cpu"):
+        within_memory(doubled_within(0, []), [1, 2])
+
+
+def test_other_errors_are_not_taken_for_want_of_memory():
+    def work(rows):
+        raise RuntimeError("something else")
+
+    with pytest.raises(RuntimeError, match="something else"):
+        within_memory(work, [1, 2])
