@@ -287,13 +287,11 @@ class Translator:
 
     def _search_all(self, parts: Sequence[list[int]], request: _Request) -> list[list[Hypothesis]]:
         """Search for every part, neighbours in length together, and give the results in the order of `parts`."""
-        results: list[list[Hypothesis]] = [[] for _ in parts]
+        results: dict[int, list[Hypothesis]] = {}
         for numbers in _batches_by_length(parts, self.decoding.batch_tokens):
             sources = [parts[number] for number in numbers]
-            hypotheses = within_memory(lambda some: self._search(some, request), sources)
-            for number, found in zip(numbers, hypotheses, strict=True):
-                results[number] = found
-        return results
+            results |= zip(numbers, within_memory(lambda some: self._search(some, request), sources), strict=True)
+        return [results[number] for number in range(len(parts))]
 
     @torch.inference_mode()
     def _search(self, sources: Sequence[list[int]], request: _Request) -> list[list[Hypothesis]]:
