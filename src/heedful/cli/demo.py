@@ -67,6 +67,7 @@ def _show(shown: "Demonstration") -> None:
                 "everything shown here, for programs",
                 'heedful translate --to fr --json --n-best 5 "Are you tired?"',
             ),
+            ("see every head and every step of it in a browser", "heedful serve"),
             ("how good it is: fetch the test sentences, then score", "heedful data tatoeba"),
             ("", "heedful evaluate --config configs/tatoeba.toml"),
             ("train a small model before your eyes, in about a minute", "heedful demo --train"),
