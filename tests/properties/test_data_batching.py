@@ -70,5 +70,5 @@ def test_weights_are_kept_exactly(weights: list[float], size: int, seed: int) ->
 @given(st.integers(1, 100_000))
 def test_padding_is_little(length: int) -> None:
     padded = int(padded_length(np.array([length]))[0])
-    assert length <= padded < length + max(8, length / 4)
-    assert padded % 8 == 0
+    assert length <= padded < length + max(2, length / 4)
+    assert padded % 2 == 0

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_GRAIN = 8
-"""Padded lengths are multiples of this, as the matrix units of GPUs like them."""
+_GRAIN = 2
+"""Padded lengths are multiples of this. What a matrix product sees is rows times length, so it need not be more."""
 
-_FINE_UP_TO = 64
+_FINE_UP_TO = 16
 """Beyond this length the steps grow with the length, so that padding is at most about an eighth and shapes stay few."""
 
 
@@ -53,7 +53,7 @@ class EpochPlan:
 
 
 def padded_length(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Round lengths up to the fixed set: 8, 16, ... 64, 80, ... 128, 160, ... 256, 320, ..."""
+    """Round lengths up to the fixed set: 2, 4, ... 16, 20, ... 32, 40, ... 64, 80, ... 128, 160, ..."""
     lengths = np.maximum(lengths.astype(np.int64), 1)
     octaves = np.ceil(np.log2(np.maximum(lengths, _FINE_UP_TO) / _FINE_UP_TO)).astype(np.int64)
     steps = _GRAIN * 2**octaves

@@ -62,12 +62,12 @@ def test_in_batches_loses_nothing_and_keeps_the_budget(lengths: list[int], budge
 def test_batches_can_be_split_copied_and_moved() -> None:
     tokens = tokens_of([3, 5, 2])
     batch = tokens.batch(np.array([0, 1, 2]), pad_id=PAD)
-    assert batch.shape == (3, 8)
+    assert batch.shape == (3, 6)
     assert batch.num_target_tokens == 3
     parts = batch.split(2)
     assert torch.equal(torch.cat([part.token_ids for part in parts]), batch.token_ids)
     assert len(batch.split(10)) == 3
-    other = tokens.batch(np.array([2, 1, 0]), pad_id=PAD, length=8)
+    other = tokens.batch(np.array([2, 1, 0]), pad_id=PAD, length=6)
     batch.copy_from(other)
     assert torch.equal(batch.token_ids, other.token_ids)
     assert torch.equal(batch.to("cpu").labels, other.labels)

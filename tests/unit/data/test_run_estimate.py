@@ -68,13 +68,13 @@ def test_the_memory_is_what_the_model_keeps(changes: dict[str, object]) -> None:
 
 def test_steps_epochs_and_time() -> None:
     whole = estimate(
-        config_of(max_steps=100, batch_tokens=80, accumulate=2), [8] * 40, [4] * 40, tokens_per_second=40.0
+        config_of(max_steps=100, batch_tokens=80, accumulate=2), [7] * 40, [3] * 40, tokens_per_second=40.0
     )
     assert whole.num_batches == 4
     assert whole.num_epochs == 50
-    assert whole.num_target_tokens == 160
-    assert whole.real_share == 0.75
-    assert whole.seconds == pytest.approx(50 * 160 / 40)
+    assert whole.num_target_tokens == 120
+    assert whole.real_share == pytest.approx(10 / 12)
+    assert whole.seconds == pytest.approx(50 * 120 / 40)
     assert estimate(config_of(), [8], [4]).seconds is None
 
 
