@@ -17,6 +17,7 @@ from heedful.data.labelled import Document
 from heedful.data.labelled_batches import LabelledStream, LabelledTokens, labelled_tokens
 from heedful.data.stream import prefetch
 from heedful.models.build import build_classifier
+from heedful.nn.ngrams import NgramCounts
 from heedful.tasks.classification_validation import ClassificationValidator
 from heedful.training.classification_loss import classification_loss
 from heedful.training.loop import Run, TrainingTask, start_state, train
@@ -64,7 +65,7 @@ def accuracy(tmp_path: Path, task: Any, steps: int, **settings: Any) -> float:
         config, vocab_size=VOCAB, num_labels=2, pad_id=PAD, generator=torch.Generator().manual_seed(0)
     )
     if model.naive_bayes is not None:
-        counts = torch.zeros_like(model.naive_bayes.ratios, dtype=torch.float64)
+        counts = NgramCounts(2)
         for _, batch in tokens.in_batches(batch_tokens=4000, pad_id=PAD):
             model.naive_bayes.count(counts, batch.token_ids, batch.token_ids != PAD, batch.labels)
         model.naive_bayes.set_ratios(counts, min_count=1, smoothing=1.0)

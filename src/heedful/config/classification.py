@@ -198,10 +198,10 @@ class NaiveBayesPath(Section):
     """Longest n-gram."""
 
     num_buckets: int = Field(default=1 << 22, ge=2)
-    """Weights there are for each label; n-grams with the same hash share one."""
+    """Weights there are for each label; of several n-grams with the same hash the most frequent has it."""
 
     min_count: int = Field(default=2, ge=1)
-    """N-grams whose bucket fewer training documents fall into count for nothing."""
+    """N-grams that fewer training documents hold count for nothing."""
 
     smoothing: float = Field(default=1.0, gt=0)
     """Added to every count before its logarithm is taken."""

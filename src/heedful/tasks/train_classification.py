@@ -29,6 +29,7 @@ from heedful.models.classifier_folder import (
 from heedful.models.folder import SpecialIds
 from heedful.nn.basic_attention import BareAttentionLayer, BasicEncoderLayer
 from heedful.nn.layers import EncoderLayer
+from heedful.nn.ngrams import NgramCounts
 from heedful.tasks.classification import encode_documents
 from heedful.tasks.classification_validation import ClassificationValidator
 from heedful.tasks.device import choose_device
@@ -156,13 +157,12 @@ def _count_ngrams(config: ClassificationRun, model: ClassifierModel, data: Class
     path, settings = model.naive_bayes, config.model.naive_bayes
     assert path is not None
     assert settings is not None
-    counts = torch.zeros(settings.num_buckets, len(data.labels), dtype=torch.float64)
+    counts = NgramCounts(len(data.labels))
     pad_id = data.tokenizer.pad_id
     for _, batch in data.train.in_batches(batch_tokens=config.training.batch_tokens, pad_id=pad_id):
         path.count(counts, batch.token_ids, batch.token_ids != pad_id, batch.labels)
-    path.set_ratios(counts, min_count=settings.min_count, smoothing=settings.smoothing)
-    num_told = int((path.ratios != 0).any(dim=1).sum())
-    say(f"Counted n-grams of up to {settings.up_to} tokens: {num_told:,} buckets tell something about the label.")
+    num_known = path.set_ratios(counts, min_count=settings.min_count, smoothing=settings.smoothing)
+    say(f"Counted n-grams of up to {settings.up_to} tokens: {num_known:,} are known from now on.")
 
 
 def _check_alike(config: ClassificationRun, data: ClassificationData, given: ClassifierFolder) -> None:

@@ -30,8 +30,8 @@ def build(seed: int = 0, num_labels: int = 3, **settings: Any) -> ClassifierMode
     )
     generator = torch.Generator().manual_seed(seed)
     model = build_classifier(config, vocab_size=VOCAB, num_labels=num_labels, pad_id=PAD, generator=generator)
-    for parameter in model.parameters():  # also what begins at zero must count
-        if not parameter.any():
+    for name, parameter in model.named_parameters():  # also what begins at zero must count
+        if not parameter.any() and not name.endswith("owners"):
             nn.init.normal_(parameter, std=0.5, generator=generator)
     return model.eval()
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from heedful.nn.ngrams import NaiveBayesPath, NgramEmbedding, ngram_buckets, occurrence_shares
+from heedful.nn.ngrams import NaiveBayesPath, NgramCounts, NgramEmbedding, ngram_buckets, occurrence_shares
 
 BUCKETS = 1 << 40  # more than will ever collide: equal buckets then mean equal n-grams
 
@@ -73,10 +73,11 @@ def test_vectors_of_ngrams_start_at_zero_and_are_added_where_they_end() -> None:
 
 
 def path_with(documents: list[list[int]], labels: list[int], **settings: int) -> NaiveBayesPath:
-    path = NaiveBayesPath(up_to=settings.get("up_to", 1), num_buckets=997, num_labels=max(labels) + 1, dropout=0.0)
+    num_labels, num_buckets = max(labels) + 1, settings.get("num_buckets", 997)
+    path = NaiveBayesPath(up_to=settings.get("up_to", 1), num_buckets=num_buckets, num_labels=num_labels, dropout=0.0)
     longest = max(map(len, documents))
     ids = torch.tensor([document + [0] * (longest - len(document)) for document in documents])
-    counts = torch.zeros(997, max(labels) + 1, dtype=torch.float64)
+    counts = NgramCounts(num_labels)
     path.count(counts, ids, ids != 0, torch.tensor(labels))
     path.set_ratios(counts, min_count=settings.get("min_count", 1), smoothing=1.0)
     return path.eval()
@@ -88,7 +89,7 @@ def test_ratios_are_those_of_naive_bayes() -> None:
     seven, nine = (
         int(ngram_buckets(torch.tensor([[t]]), torch.tensor([[True]]), length=1, num_buckets=997)) for t in (7, 9)
     )
-    in_first, in_second = 2 + 1 + 997, 1 + 2 + 997  # counts of each label over all buckets, each plus the smoothing
+    in_first, in_second = 2 + 1 + 3, 1 + 2 + 3  # counts of each label over the three tokens, each plus the smoothing
     assert path.ratios[seven, 0].item() == pytest.approx(math.log((3 / in_first) / (2 / in_second)), abs=1e-6)
     assert path.ratios[nine, 1].item() == pytest.approx(math.log((3 / in_second) / (1 / in_first)), abs=1e-6)
     assert_close(path.ratios[:, 0], -path.ratios[:, 1])
@@ -97,8 +98,45 @@ def test_ratios_are_those_of_naive_bayes() -> None:
 
 def test_rare_ngrams_tell_nothing() -> None:
     path = path_with([[7, 8], [7, 9]], [0, 1], min_count=2)
-    assert int((path.ratios != 0).any(dim=1).sum()) == 0  # 7 is in both alike, 8 and 9 are rare
+    assert int((path.owners != 0).sum()) == 1  # 8 and 9 are rare
+    assert (path.ratios == 0).all(), "7 is in both alike"
     assert int((path_with([[7, 8], [7, 9]], [0, 1]).ratios != 0).any(dim=1).sum()) == 2
+
+
+def test_a_bucket_belongs_to_its_most_frequent_ngram_and_others_are_not_taken_for_it() -> None:
+    """With room for four, nine tokens and what else there may be cannot all have a bucket of their own."""
+    documents = [[token] * 2 for token in range(1, 10) for _ in range(token)]
+    path = path_with(documents, [len(documents[0]) % 2 + number % 2 for number in range(len(documents))], num_buckets=5)
+    buckets = {token: int(path.buckets(torch.tensor([[token]]), torch.tensor([[True]]))) for token in range(1, 200)}
+    known = {token: bucket for token, bucket in buckets.items() if bucket}
+    assert len(set(known.values())) == len(known) == int((path.owners != 0).sum()) <= 4
+    hashed = {
+        token: int(ngram_buckets(torch.tensor([[token]]), torch.tensor([[True]]), length=1, num_buckets=5))
+        for token in range(1, 10)
+    }
+    assert set(known) == {max(t for t in hashed if hashed[t] == bucket) for bucket in set(hashed.values())}
+
+
+def test_counts_are_the_same_however_many_documents_are_added_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashes = torch.randint(0, 50, (40, 7), generator=torch.Generator().manual_seed(1))
+    labels = torch.randint(0, 3, (40,), generator=torch.Generator().manual_seed(2))
+    together = NgramCounts(3)
+    together.add(hashes, labels)
+    monkeypatch.setattr("heedful.nn.ngrams._COUNTED_AT_ONCE", 10)
+    one_by_one = NgramCounts(3)
+    for row, label in zip(hashes.split(1), labels.split(1), strict=True):
+        one_by_one.add(row, label)
+    expected: Counter[tuple[int, int]] = Counter()
+    for row, label in zip(hashes.tolist(), labels.tolist(), strict=True):
+        expected.update((hashed, label) for hashed in set(row) if hashed)
+    for counts in (together, one_by_one):
+        known, found = counts.table(min_count=1)
+        assert (
+            Counter({(int(h), k): int(c) for h, row in zip(known, found, strict=True) for k, c in enumerate(row) if c})
+            == expected
+        )
+        frequent, _ = counts.table(min_count=6)
+        assert set(frequent.tolist()) == {int(h) for h, row in zip(known, found, strict=True) if row.sum() >= 6}
 
 
 def test_three_labels_are_each_against_the_others() -> None:
@@ -122,12 +160,7 @@ def test_a_document_is_a_set_and_its_tokens_share_what_it_adds(tokens: list[int]
     with torch.no_grad():
         path.factors.copy_(torch.rand(path.factors.shape, generator=torch.Generator().manual_seed(0)))
     ids = torch.tensor([tokens])
-    distinct = {
-        int(bucket)
-        for n in (1, 2, 3)
-        for bucket in ngram_buckets(ids, ids != 0, length=n, num_buckets=997)[0]
-        if bucket
-    }
+    distinct = {int(bucket) for bucket in path.buckets(ids, ids != 0)[0] if bucket}
     expected = sum((path.ratios[bucket] * path.factors[bucket] for bucket in distinct), torch.zeros(2))
     assert_close(path(ids, ids != 0)[0], expected, atol=1e-5, rtol=1e-5)
     assert_close(path.contributions(ids, ids != 0)[0].sum(dim=0), expected, atol=1e-5, rtol=1e-5)

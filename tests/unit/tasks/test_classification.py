@@ -36,8 +36,8 @@ def make_folder(seed: int = 0, **settings: Any) -> ClassifierFolder:
     model = build_classifier(
         config, vocab_size=tokenizer.source_vocab_size, num_labels=3, pad_id=tokenizer.pad_id, generator=generator
     )
-    for parameter in model.parameters():
-        if not parameter.any():
+    for name, parameter in model.named_parameters():
+        if not parameter.any() and not name.endswith("owners"):
             nn.init.normal_(parameter, std=0.5, generator=generator)
     return ClassifierFolder(
         model=config,
