@@ -135,9 +135,13 @@ def test_models_are_named_by_id_and_never_by_path(server: ServerProcess, folders
 def test_greedy_search_tells_its_tokens_and_a_beam_its_sentences(server: ServerProcess, translator: Translator) -> None:
     text = "where is the station. is the station. where."
     sentences = ["where is the station.", "is the station.", "where."]
-    expected = [translator.translate(sentence, from_="en", to="de", beam_size=1) for sentence in sentences]
+    found = translator.translate_detailed(sentences, from_="en", to="de", beam_size=1)
+    expected = [translation.text for translation in found]
     told = events(server, {"q": text, "source": "en", "target": "de", "beam": 1})
     assert [event["text"] for name, event in told if name == "sentence"] == expected
+    warned = [[{"code": it.code, "message": it.message} for it in translation.warnings] for translation in found]
+    assert any(warned), "what an untrained model writes is doubtful"
+    assert [event["warnings"] for name, event in told if name == "sentence"] == warned
     assert told[-1] == ("done", {"translatedText": " ".join(expected)})
     written = [event["text"] for name, event in told if name == "token" and event["sentence"] == 0]
     assert len(written) > 1

@@ -10,6 +10,7 @@ from heedful.serving.texts import TranslatedText
 from heedful.serving.translating import Written
 from heedful.serving.writing import Piece
 from heedful.tasks.classification import Classification
+from heedful.tasks.output_warnings import OutputWarning
 from heedful.tasks.translation import Translation
 
 _NAMES = {
@@ -49,7 +50,7 @@ def stream_event(event: Written | TranslatedText, number: int) -> bytes:
     """Write one event of a stream; `number` counts the sentences."""
     if isinstance(event, Written):
         return server_sent("token", {"sentence": number, "token": event.token, "text": event.text})
-    content = {"sentence": number, "text": event.text, "warnings": [str(warning) for warning in event.warnings]}
+    content = {"sentence": number, "text": event.text, "warnings": _warnings(event.warnings)}
     return server_sent("sentence", content)
 
 
@@ -118,8 +119,12 @@ def _details(unit: Translation) -> dict[str, Any]:
         "tokens": list(best.tokens),
         "tokenLogProbs": [_number(value) for value in best.token_log_probs],
         "finishReason": best.finish_reason,
-        "warnings": [{"code": warning.code, "message": warning.message} for warning in unit.warnings],
+        "warnings": _warnings(unit.warnings),
     }
+
+
+def _warnings(found: Sequence[OutputWarning]) -> list[dict[str, str]]:
+    return [{"code": warning.code, "message": warning.message} for warning in found]
 
 
 def _number(value: float) -> float | None:
