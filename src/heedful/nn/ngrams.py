@@ -118,7 +118,7 @@ class NgramCounts:
             self._merge()
 
     def table(self, min_count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the hashes [ngrams] that at least min_count documents hold, ascending, and counts [ngrams, classes]."""
+        """Return the hashes [ngrams] that at least min_count documents hold, ascending; counts [ngrams, classes]."""
         self._merge()
         is_frequent = self._counts.sum(axis=1) >= min_count
         return self._hashes[is_frequent], self._counts[is_frequent]
