@@ -138,9 +138,14 @@ def czech() -> list[Stage]:
 
 
 def imdb() -> list[Stage]:
-    """The classifier on a part of train, which chooses, and on all of it, which is reported; and the plain one."""
+    """The classifier on a part of train, which chooses, and on all of it, which is reported; parts of it alone."""
     everything = ("data.hold_out=0.01", 'training.average={which="last", count=1}')
-    runs = [train("imdb", "imdb"), train("imdb", "imdb_all", *everything), train("imdb_plain", "imdb_plain")]
+    runs = [
+        train("imdb", "imdb"),
+        train("imdb", "imdb_all", *everything),
+        train("imdb_linear", "imdb_linear_all", *everything),
+        train("imdb_plain", "imdb_plain"),
+    ]
     return [*runs, *(evaluate(stage.name) for stage in runs)]
 
 
