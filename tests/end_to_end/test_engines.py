@@ -19,14 +19,17 @@ def sources(small_run) -> list[str]:
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_int8_translates_as_fp32_does(small_run, sources: list[str], beam_size: int) -> None:
-    """After seconds of training two words may be all but equally probable, so that a few lines may differ."""
+    """After seconds of training two words may be all but equally probable: a few lines may differ, their scores hardly.
+
+    Greedy search may leave such a fork for a worse end, so there only lines with the same text are compared.
+    """
     exact, rounded = (
         load(small_run.run, device="cpu", quantize=quantize).translate_detailed(sources, beam_size=beam_size)
         for quantize in (None, "int8")
     )
     pairs = list(zip(exact, rounded, strict=True))
-    assert sum(a.text == b.text for a, b in pairs) >= 0.95 * len(sources)
-    assert all(abs(a.score - b.score) < 0.2 for a, b in pairs if a.text == b.text)
+    assert sum(a.text == b.text for a, b in pairs) >= 0.9 * len(sources)
+    assert all(abs(a.score - b.score) < 0.2 for a, b in pairs if beam_size > 1 or a.text == b.text)
     assert len({translation.text for translation in exact}) > 0.9 * len(sources), "they should say something"
 
 
