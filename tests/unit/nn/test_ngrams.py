@@ -106,7 +106,7 @@ def test_rare_ngrams_tell_nothing() -> None:
 def test_a_bucket_belongs_to_its_most_frequent_ngram_and_others_are_not_taken_for_it() -> None:
     """With room for four, nine tokens and what else there may be cannot all have a bucket of their own."""
     documents = [[token] * 2 for token in range(1, 10) for _ in range(token)]
-    path = path_with(documents, [len(documents[0]) % 2 + number % 2 for number in range(len(documents))], num_buckets=5)
+    path = path_with(documents, [number % 2 for number in range(len(documents))], num_buckets=5)
     buckets = {token: int(path.buckets(torch.tensor([[token]]), torch.tensor([[True]]))) for token in range(1, 200)}
     known = {token: bucket for token, bucket in buckets.items() if bucket}
     assert len(set(known.values())) == len(known) == int((path.owners != 0).sum()) <= 4
@@ -131,10 +131,8 @@ def test_counts_are_the_same_however_many_documents_are_added_at_once(monkeypatc
         expected.update((hashed, label) for hashed in set(row) if hashed)
     for counts in (together, one_by_one):
         known, found = counts.table(min_count=1)
-        assert (
-            Counter({(int(h), k): int(c) for h, row in zip(known, found, strict=True) for k, c in enumerate(row) if c})
-            == expected
-        )
+        cells = {(int(h), k): int(c) for h, row in zip(known, found, strict=True) for k, c in enumerate(row) if c}
+        assert cells == expected
         frequent, _ = counts.table(min_count=6)
         assert set(frequent.tolist()) == {int(h) for h, row in zip(known, found, strict=True) if row.sum() >= 6}
 
