@@ -68,7 +68,7 @@ def tune(run: str, *options: str) -> Stage:
 
 def translator() -> list[Stage]:
     """The model that ships with the package: a large teacher, its translations, a small student."""
-    distilled = distill("tatoeba_distill", "tatoeba", ["tatoeba_teacher"], parts=6, beam=2)
+    distilled = distill("tatoeba_distill", "tatoeba", ["tatoeba_teacher"], parts=12, beam=2)
     tuned = tune("tatoeba_student")
     return [
         train("tatoeba_teacher", "tatoeba_teacher"),
