@@ -28,7 +28,7 @@ NEGATIONS = {
 
 OUT_OF_DOMAIN = {
     "law": [
-        ("en", "de", "The lessee shall indemnify the lessor against all claims arising out of the use of the premises."),
+        ("en", "de", "The lessee shall indemnify the lessor against all claims arising out of the use of the rooms."),
         ("en", "zh", "This agreement shall be governed by and construed in accordance with the laws of the State."),
         ("de", "en", "Die Haftung für mittelbare Schäden ist ausgeschlossen, soweit gesetzlich zulässig."),
         ("de", "en", "Der Schuldner hat für Vorsatz und grobe Fahrlässigkeit seiner Erfüllungsgehilfen einzustehen."),

@@ -191,7 +191,8 @@ class NaiveBayesPath(Section):
     """A linear path beside the encoder: the n-grams a document holds, weighted by how much they tell of each label.
 
     The weight of an n-gram is its naive-Bayes log-count ratio, counted before training, times a factor that is learned
-    (NB-SVM: Wang and Manning, 2012). The path sees the document as a set and is trained by itself.
+    (NB-SVM: Wang and Manning, 2012), divided by its length. The path sees the document as a set and is trained by
+    itself.
     """
 
     up_to: int = Field(default=3, ge=1, le=5)

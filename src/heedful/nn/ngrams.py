@@ -26,7 +26,7 @@ def ngram_hashes(token_ids: Tensor, is_real: Tensor, *, length: int) -> Tensor:
     token_ids and is_real [batch, length]; an n-gram is there when all of its tokens are real. Returns [batch, length].
     """
     seq_len = token_ids.size(1)
-    hashed, is_whole = torch.full_like(token_ids, length), is_real
+    hashed, is_whole = torch.full_like(token_ids, length << 32), is_real  # above all ids: none is hashed as another
     for distance in range(length):
         hashed = _mix(hashed ^ (functional.pad(token_ids, (distance, 0))[:, :seq_len] + 1))
         is_whole = is_whole & functional.pad(is_real, (distance, 0))[:, :seq_len]
@@ -141,8 +141,8 @@ class NaiveBayesPath(nn.Module):
     """A linear classifier over the set of a document's n-grams (NB-SVM: Wang and Manning, 2012).
 
     The weight of an n-gram for a label is the log-count ratio that `set_ratios` fills in before training, times a
-    factor that is learned from zero on: what naive Bayes finds telling is learned first. A bucket that has an owner,
-    which is known by its fingerprint, is there for that n-gram alone.
+    factor that is learned from zero on: what naive Bayes finds telling is learned first. An n-gram of k tokens counts
+    1 / k. A bucket that has an owner, which is known by its fingerprint, is there for that n-gram alone.
     """
 
     def __init__(self, *, up_to: int, num_buckets: int, num_labels: int, dropout: float) -> None:
@@ -157,7 +157,7 @@ class NaiveBayesPath(nn.Module):
     def forward(self, token_ids: Tensor, is_real: Tensor) -> Tensor:
         """Return the logits [batch, classes] of documents token_ids [batch, length]."""
         buckets = self.buckets(token_ids, is_real)
-        shares = occurrence_shares(buckets)
+        shares = self._shares(buckets)
         if self.training and self.dropout:
             shares = shares * (_draws(buckets) >= self.dropout) / (1.0 - self.dropout)
         # A product and a sum, no matrix product: autocast would take that to bf16, and a thousand small terms with it.
@@ -170,6 +170,14 @@ class NaiveBayesPath(nn.Module):
         owners = self.owners[buckets]
         return buckets.masked_fill((owners != 0) & (owners != _fingerprint_of(hashes)), 0)
 
+    def _shares(self, buckets: Tensor) -> Tensor:
+        """Return what each of the buckets [batch, ngrams] counts: one of k tokens 1 / k, all its occurrences together.
+
+        A telling word is told again by every n-gram around it; without this the long ones would shout it down.
+        """
+        lengths = torch.arange(1, self.up_to + 1, device=buckets.device)
+        return occurrence_shares(buckets) / lengths.repeat_interleave(buckets.size(1) // self.up_to)
+
     def weights_of(self, buckets: Tensor) -> Tensor:
         """Return the weights of buckets [batch, ngrams] for each label, [batch, ngrams, classes]."""
         return functional.embedding(buckets, self.ratios) * functional.embedding(buckets, self.factors)
@@ -178,7 +186,7 @@ class NaiveBayesPath(nn.Module):
         """Return what each token adds to each logit, [batch, length, classes]; an n-gram's tokens share it evenly."""
         seq_len = token_ids.size(1)
         buckets = self.buckets(token_ids, is_real)
-        added = self.weights_of(buckets) * occurrence_shares(buckets).unsqueeze(-1)
+        added = self.weights_of(buckets) * self._shares(buckets).unsqueeze(-1)
         added = added.view(len(token_ids), self.up_to, seq_len, -1)
         total = torch.zeros_like(added[:, 0])
         for length in range(1, self.up_to + 1):

@@ -153,13 +153,14 @@ def path_logits(path: NaiveBayesPath, tokens: list[int]) -> torch.Tensor:
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=10))
-def test_a_document_is_a_set_and_its_tokens_share_what_it_adds(tokens: list[int]) -> None:
+def test_a_document_is_a_set_of_ngrams_and_its_tokens_share_what_it_adds(tokens: list[int]) -> None:
     path = path_with([[1, 2, 3], [4, 5, 6], [7, 8, 9], [1, 5, 9]], [0, 1, 0, 1], up_to=3)
     with torch.no_grad():
         path.factors.copy_(torch.rand(path.factors.shape, generator=torch.Generator().manual_seed(0)))
     ids = torch.tensor([tokens])
-    distinct = {int(bucket) for bucket in path.buckets(ids, ids != 0)[0] if bucket}
-    expected = sum((path.ratios[bucket] * path.factors[bucket] for bucket in distinct), torch.zeros(2))
+    by_length = path.buckets(ids, ids != 0)[0].view(path.up_to, len(tokens)).tolist()
+    distinct = {(bucket, length) for length, row in enumerate(by_length, 1) for bucket in row if bucket}
+    expected = sum((path.ratios[b] * path.factors[b] / length for b, length in distinct), torch.zeros(2))
     assert_close(path(ids, ids != 0)[0], expected, atol=1e-5, rtol=1e-5)
     assert_close(path.contributions(ids, ids != 0)[0].sum(dim=0), expected, atol=1e-5, rtol=1e-5)
 
