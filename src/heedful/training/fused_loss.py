@@ -61,7 +61,7 @@ def agreement_in_place(
     return sums
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit(do_not_specialize=["rows"])  # type: ignore[untyped-decorator]
 def _cross_entropy(  # type: ignore[no-untyped-def]
     logits,
     targets,
@@ -100,7 +100,7 @@ def _cross_entropy(  # type: ignore[no-untyped-def]
         tl.store(at + words, gradient.to(logits.dtype.element_ty), mask=inside)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit(do_not_specialize=["rows"])  # type: ignore[untyped-decorator]
 def _agreement(  # type: ignore[no-untyped-def]
     first,
     second,
