@@ -82,28 +82,22 @@ def attend_relative_fused(
 
 
 def _has_kernel(query: Tensor, key: Tensor, distance_key: Tensor, dropout: float) -> bool:
-    """Say whether the kernel can be used: training, or reading whole segments, in half precision."""
-    return (
-        query.is_cuda
-        and query.dtype == key.dtype == distance_key.dtype == torch.bfloat16
-        and dropout == 0.0
-        and query.size(2) >= 16
-        and query.size(3) in (16, 32, 64, 128)
-    )
+    """Say whether the kernel can be used: training on segments of whole tiles, in half precision."""
+    if not (query.is_cuda and query.dtype == key.dtype == distance_key.dtype == torch.bfloat16 and dropout == 0.0):
+        return False
+    from heedful.nn.relative_kernel import fits
+
+    return query.size(3) in (16, 32, 64, 128) and fits(query.size(2), key.size(2))
 
 
 def _attend_in_kernel(
     content_query: Tensor, position_query: Tensor, key: Tensor, value: Tensor, scaled: Tensor, is_real: Tensor | None
 ) -> Tensor:
-    """Take the scores of all distances as one product for each head, over all rows at once, and leave them there."""
-    from heedful.nn.relative_kernel import attend_with_scores
+    from heedful.nn.relative_kernel import attend_by_distance
 
-    batch, heads, query_len, head_dim = position_query.shape
-    rows = position_query.transpose(0, 1).reshape(heads, batch * query_len, head_dim)
-    scores = torch.bmm(rows, scaled.transpose(1, 2)).view(heads, batch, query_len, key.size(2))
     if is_real is None:
-        is_real = torch.ones(batch, key.size(2), dtype=torch.bool, device=key.device)
-    return attend_with_scores(content_query, key, value, scores, is_real)
+        is_real = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)
+    return attend_by_distance(content_query, position_query, key, value, scaled, is_real)
 
 
 def shift(scores: Tensor) -> Tensor:

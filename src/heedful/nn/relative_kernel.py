@@ -1,10 +1,12 @@
 # ruff: noqa: N803, ARG001 (what Triton knows at compile time is written in capitals; a fake has the real signature)
 """Attention with a score for every distance on a GPU: the shift of relative_attention.py as address arithmetic.
 
-Scores by distance come from one large product, [heads, batch, query_len, key_len], and stay as it leaves them: that of
-key j for query i stands in column j + query_len - 1 - i of its row. The kernels read it there, tile by tile, beside the
-products of queries and keys, and write its gradient to the same place; nothing is shifted, masked or copied in memory,
-no weight is kept, and the tiles of the future are never visited. The softmax is taken on the way (Dao et al., 2022).
+Scores by distance come from one large product and stay as it leaves them: that of key j for query i would stand in
+column j + query_len - 1 - i of the query's row, so that the keys of every row would begin at another address, mostly an
+odd one, from which a GPU reads number by number. Therefore there are eight tables of distances, each one column further
+to the right, and every eighth query has the same: the keys of all rows then begin at multiples of eight, and are read
+and written sixteen bytes at a time. Nothing is shifted, masked or copied in memory, no weight is kept, and the tiles of
+the future are never visited. The softmax is taken on the way (Dao et al., 2022).
 `attend_relative` in relative_attention.py is the readable twin; tests hold the two equal.
 """
 
@@ -14,16 +16,51 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from torch.nn import functional
+
+_PLANES = 8
+"""Tables of distances, and numbers in sixteen bytes."""
 
 
-def attend_with_scores(query: Tensor, key: Tensor, value: Tensor, scores: Tensor, is_real: Tensor) -> Tensor:
-    """Average the values by the softmax of q · k / √head_dim plus the score of the distance.
+class Tile(NamedTuple):
+    """What one program holds at a time, and how many warps work on it."""
 
-    query [batch, heads, query_len, head_dim], key and value [batch, heads, key_len, head_dim]; scores
-    [heads, batch, query_len, key_len] by distance, from key_len - 1 down to 0; is_real [batch, key_len] is True at keys
-    that exist. No query sees a later key. Returns [batch, heads, query_len, head_dim].
+    queries: int
+    keys: int
+    warps: int
+
+
+FORWARD, BACKWARD = Tile(64, 64, 4), Tile(64, 64, 4)
+"""Fixed, not tuned at run time: another tile sums in another order, and a resumed run must end in the same bits.
+`benchmarks/train_text_gpu.py --forward 128,64,8` tries others."""
+
+
+def fits(query_len: int, key_len: int) -> bool:
+    """Say whether whole tiles cover the queries and the keys; the kernels know no others."""
+    longest = max(*FORWARD[:2], *BACKWARD[:2])  # all are powers of two
+    return query_len % longest == 0 and key_len % longest == 0
+
+
+def attend_by_distance(
+    query: Tensor, position_query: Tensor, key: Tensor, value: Tensor, distance_key: Tensor, is_real: Tensor
+) -> Tensor:
+    """Average the values by the softmax of q · k / √head_dim plus p · r of the distance.
+
+    query and position_query (p) [batch, heads, query_len, head_dim], key and value [batch, heads, key_len, head_dim];
+    distance_key (r) [heads, key_len, head_dim] for distances from key_len - 1 down to 0; is_real [batch, key_len] is
+    True at keys that exist. No query sees a later key. Returns [batch, heads, query_len, head_dim].
     """
-    averages: Tensor = _attend(query, key, value, scores.contiguous(), is_real.contiguous())[0]
+    batch, heads, query_len, head_dim = query.shape
+    spread = position_query.reshape(batch, heads, query_len // _PLANES, _PLANES, head_dim).permute(1, 3, 0, 2, 4)
+    rows = spread.reshape(heads * _PLANES, -1, head_dim)  # query i is in plane i % 8
+    width = key.size(2) + max(FORWARD.keys, BACKWARD.keys) + _PLANES  # tiles reach beyond the last key
+    moved = [
+        functional.pad(distance_key, (0, 0, places, width - key.size(2) - places))
+        for places in [*range(1, _PLANES), 0]  # plane p goes p + 1 places to the right, the last one none
+    ]
+    tables = torch.stack(moved, dim=1).flatten(0, 1)  # for each head and plane
+    scores = torch.bmm(rows, tables.transpose(1, 2)).view(heads, _PLANES, batch, query_len // _PLANES, width)
+    averages: Tensor = _attend(query, key, value, scores, is_real.contiguous())[0]
     return averages.transpose(1, 2)
 
 
@@ -33,7 +70,7 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, scores: Tensor, is_real: 
     batch, heads, query_len, head_dim = query.shape
     averages = query.new_empty(batch, query_len, heads, head_dim)
     normalizers = query.new_empty(batch, heads, query_len, dtype=torch.float32)
-    _forward[(triton.cdiv(query_len, FORWARD.queries), batch * heads)](
+    _forward[(query_len // FORWARD.queries, batch * heads)](
         query,
         key,
         value,
@@ -42,7 +79,7 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, scores: Tensor, is_real: 
         averages,
         normalizers,
         *_layout(query, key, value),
-        **_constants(query, key, FORWARD),
+        **_constants(query, key, scores, FORWARD),
     )
     return averages, normalizers
 
@@ -62,18 +99,16 @@ def _attend_backward(
     batch, heads, query_len, head_dim = query.shape
     key_len = key.size(2)
     grad = grad.contiguous()
-    overlap = (grad.float() * averages.float()).sum(dim=-1)  # [batch, query_len, heads]
+    overlap = torch.empty_like(normalizers)  # written by the first kernel, read by the second
     query_grad = query.new_empty(batch, query_len, heads, head_dim)
     key_grad, value_grad = (key.new_empty(batch, key_len, heads, head_dim) for _ in range(2))
-    scores_grad = torch.zeros_like(scores)  # distances that no key has stay zero
-    places, constants = _layout(query, key, value), _constants(query, key, BACKWARD)
+    scores_grad = torch.empty_like(scores)
+    places, constants = _layout(query, key, value), _constants(query, key, scores, BACKWARD)
     inputs = (query, key, value, scores, is_real, grad, normalizers, overlap)
-    _backward_queries[(triton.cdiv(query_len, BACKWARD.queries), batch * heads)](
-        *inputs, query_grad, scores_grad, *places, **constants
+    _backward_queries[(query_len // BACKWARD.queries, batch * heads)](
+        *inputs, averages, query_grad, scores_grad, *places, **constants
     )
-    _backward_keys[(triton.cdiv(key_len, BACKWARD.keys), batch * heads)](
-        *inputs, key_grad, value_grad, *places, **constants
-    )
+    _backward_keys[(key_len // BACKWARD.keys, batch * heads)](*inputs, key_grad, value_grad, *places, **constants)
     return query_grad, key_grad, value_grad, scores_grad
 
 
@@ -115,36 +150,25 @@ def _gradients(ctx, grad, _):  # type: ignore[no-untyped-def]
 _attend.register_autograd(_gradients, setup_context=_remember)
 
 
-class Tile(NamedTuple):
-    """What one program holds at a time, and how many warps work on it."""
-
-    queries: int
-    keys: int
-    warps: int
-
-
-FORWARD, BACKWARD = Tile(64, 64, 4), Tile(64, 64, 4)
-"""Fixed, not tuned at run time: another tile sums in another order, and a resumed run must end in the same bits.
-`benchmarks/train_text_gpu.py --forward 128,64,8` tries others."""
-
-
 def _layout(query: Tensor, key: Tensor, value: Tensor) -> tuple[int, ...]:
     """Return where things are: batch, head and token strides of the three; their features lie side by side."""
     assert query.stride(3) == key.stride(3) == value.stride(3) == 1
     return *query.stride()[:3], *key.stride()[:3], *value.stride()[:3]
 
 
-def _constants(query: Tensor, key: Tensor, tile: Tile) -> dict[str, object]:
+def _constants(query: Tensor, key: Tensor, scores: Tensor, tile: Tile) -> dict[str, object]:
     batch, heads, query_len, head_dim = query.shape
     return {
         "batch": batch,
         "heads": heads,
         "query_len": query_len,
         "key_len": key.size(2),
+        "width": scores.size(-1),
         "scale": head_dim**-0.5,
         "ROWS": tile.queries,
         "COLUMNS": tile.keys,
         "DIM": head_dim,
+        "PLANES": _PLANES,
         "num_warps": tile.warps,
     }
 
@@ -152,18 +176,29 @@ def _constants(query: Tensor, key: Tensor, tile: Tile) -> dict[str, object]:
 @triton.jit
 def _visible(i, j, sentence, is_real, query_len, key_len):  # type: ignore[no-untyped-def]
     """Say which keys of a tile its queries may see: those that exist, up to their own positions."""
-    real = tl.load(is_real + sentence * key_len + j, mask=j < key_len, other=0)
-    past = j[None, :] <= (key_len - query_len + i)[:, None]
-    return past & (i < query_len)[:, None] & (real != 0)[None, :]
+    real = tl.load(is_real + sentence * key_len + j)
+    return (j[None, :] <= (key_len - query_len + i)[:, None]) & (real != 0)[None, :]
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _first_score(i, sentence, head, batch, query_len, width, PLANES: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Say in which column, and where at all, the score of key 0 would stand for each query i: multiples of eight."""
+    row = ((head * PLANES + i % PLANES) * batch + sentence) * (query_len // PLANES) + i // PLANES
+    column = query_len - (i + 1) // PLANES * PLANES
+    return column, tl.multiple_of(row * width + column, [PLANES])
 
 
 @triton.jit
-def _scores_of(  # type: ignore[no-untyped-def]
-    q, k, i, j, visible, scores, row, query_len, key_len, scale
-):
-    """Compute the scores of a tile; row is where the text's scores begin, in queries."""
-    at = (row + i)[:, None] * key_len + (j[None, :] + (query_len - 1 - i)[:, None])
-    by_distance = tl.load(scores + at, mask=visible, other=0.0).to(tl.float32)
+def _clear(grads, first, column, j, width):  # type: ignore[no-untyped-def]
+    """Write zeros to the columns of places j, as far as there are such columns."""
+    inside = (column[:, None] + j[None, :] >= 0) & (column[:, None] + j[None, :] < width)
+    tl.store(grads + (first[:, None] + j[None, :]), 0.0, mask=inside)
+
+
+@triton.jit
+def _scores_of(q, k, j, visible, scores, first, scale):  # type: ignore[no-untyped-def]
+    """Compute the scores of a tile, the first of each row's keys being at `first`."""
+    by_distance = tl.load(scores + (first[:, None] + j[None, :])).to(tl.float32)
     by_content = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
     return tl.where(visible, by_content + by_distance, -float("inf"))
 
@@ -190,29 +225,30 @@ def _forward(  # type: ignore[no-untyped-def]
     heads,
     query_len,
     key_len,
+    width,
     scale,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     DIM: tl.constexpr,
+    PLANES: tl.constexpr,
 ):
     sentence, head = tl.program_id(1).to(tl.int64) // heads, tl.program_id(1) % heads
     i, features = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, DIM)
-    row = (head * batch + sentence) * query_len
+    _, first = _first_score(i, sentence, head, batch, query_len, width, PLANES)
     at_query = query + sentence * query_batch + head * query_head + i[:, None] * query_token + features[None, :]
-    q = tl.load(at_query, mask=(i < query_len)[:, None], other=0.0)
+    q = tl.load(at_query)
     highest = tl.full([ROWS], -float("inf"), tl.float32)
     total = tl.zeros([ROWS], tl.float32)
     found = tl.zeros([ROWS, DIM], tl.float32)
-    end = tl.minimum(key_len, key_len - query_len + (tl.program_id(0) + 1) * ROWS)
+    end = key_len - query_len + (tl.program_id(0) + 1) * ROWS
     for start in range(0, end, COLUMNS):
         j = start + tl.arange(0, COLUMNS)
-        inside = (j < key_len)[:, None]
         at_key = key + sentence * key_batch + head * key_head + j[:, None] * key_token + features[None, :]
         at_value = value + sentence * value_batch + head * value_head + j[:, None] * value_token + features[None, :]
-        k = tl.load(at_key, mask=inside, other=0.0)
-        v = tl.load(at_value, mask=inside, other=0.0)
+        k = tl.load(at_key)
+        v = tl.load(at_value)
         visible = _visible(i, j, sentence, is_real, query_len, key_len)
-        tile = _scores_of(q, k, i, j, visible, scores, row, query_len, key_len, scale)
+        tile = _scores_of(q, k, j, visible, scores, first, scale)
         above = tl.maximum(highest, tl.max(tile, axis=1))
         # Where nothing has been seen yet the highest is -inf, and the difference of two would be no number.
         finite = tl.where(above == -float("inf"), 0.0, above)
@@ -224,9 +260,9 @@ def _forward(  # type: ignore[no-untyped-def]
     total = tl.where(total == 0.0, 1.0, total)
     of_query = ((sentence * query_len + i[:, None]) * heads + head) * DIM + features[None, :]
     found = found / total[:, None]
-    tl.store(averages + of_query, found.to(averages.dtype.element_ty), mask=(i < query_len)[:, None])
+    tl.store(averages + of_query, found.to(averages.dtype.element_ty))
     at_normalizer = normalizers + (sentence * heads + head) * query_len + i
-    tl.store(at_normalizer, tl.where(highest == -float("inf"), 0.0, highest) + tl.log(total), mask=i < query_len)
+    tl.store(at_normalizer, tl.where(highest == -float("inf"), 0.0, highest) + tl.log(total))
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -239,6 +275,7 @@ def _backward_queries(  # type: ignore[no-untyped-def]
     grad,
     normalizers,
     overlap,
+    averages,
     query_grad,
     scores_grad,
     query_batch,
@@ -254,38 +291,47 @@ def _backward_queries(  # type: ignore[no-untyped-def]
     heads,
     query_len,
     key_len,
+    width,
     scale,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     DIM: tl.constexpr,
+    PLANES: tl.constexpr,
 ):
     sentence, head = tl.program_id(1).to(tl.int64) // heads, tl.program_id(1) % heads
     i, features = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, DIM)
-    row, in_query = (head * batch + sentence) * query_len, (i < query_len)[:, None]
+    column, first = _first_score(i, sentence, head, batch, query_len, width, PLANES)
     at_query = query + sentence * query_batch + head * query_head + i[:, None] * query_token + features[None, :]
     of_query = ((sentence * query_len + i[:, None]) * heads + head) * DIM + features[None, :]
-    q = tl.load(at_query, mask=in_query, other=0.0)
-    g = tl.load(grad + of_query, mask=in_query, other=0.0)
-    normalizer = tl.load(normalizers + (sentence * heads + head) * query_len + i, mask=i < query_len, other=0.0)
-    shared = tl.load(overlap + (sentence * query_len + i) * heads + head, mask=i < query_len, other=0.0)
+    q = tl.load(at_query)
+    g = tl.load(grad + of_query)
+    of_row = (sentence * heads + head) * query_len + i
+    normalizer = tl.load(normalizers + of_row)
+    shared = tl.sum(g.to(tl.float32) * tl.load(averages + of_query).to(tl.float32), axis=1)
+    tl.store(overlap + of_row, shared)
     gathered = tl.zeros([ROWS, DIM], tl.float32)
-    end = tl.minimum(key_len, key_len - query_len + (tl.program_id(0) + 1) * ROWS)
+    # Distances that no key has: before the first of the keys, where most tiles are whole, and after the last visited.
+    places = tl.arange(0, COLUMNS)
+    before, end = query_len - tl.program_id(0) * ROWS, key_len - query_len + (tl.program_id(0) + 1) * ROWS
+    _clear(scores_grad, first, column, places - before, width)
+    for start in range(COLUMNS, before, COLUMNS):
+        tl.store(scores_grad + (first[:, None] + (places - before + start)[None, :]), 0.0)
+    for start in range(end, end + ROWS + COLUMNS + PLANES, COLUMNS):
+        _clear(scores_grad, first, column, places + start, width)
     for start in range(0, end, COLUMNS):
         j = start + tl.arange(0, COLUMNS)
-        inside = (j < key_len)[:, None]
         at_key = key + sentence * key_batch + head * key_head + j[:, None] * key_token + features[None, :]
         at_value = value + sentence * value_batch + head * value_head + j[:, None] * value_token + features[None, :]
-        k = tl.load(at_key, mask=inside, other=0.0)
-        v = tl.load(at_value, mask=inside, other=0.0)
+        k = tl.load(at_key)
+        v = tl.load(at_value)
         visible = _visible(i, j, sentence, is_real, query_len, key_len)
-        tile = _scores_of(q, k, i, j, visible, scores, row, query_len, key_len, scale)
+        tile = _scores_of(q, k, j, visible, scores, first, scale)
         weights = tl.exp(tile - normalizer[:, None])
         wanted = tl.dot(g, tl.trans(v), input_precision="ieee")
         tile_grad = weights * (wanted - shared[:, None])
-        at = (row + i)[:, None] * key_len + (j[None, :] + (query_len - 1 - i)[:, None])
-        tl.store(scores_grad + at, tile_grad.to(scores_grad.dtype.element_ty), mask=visible)
+        tl.store(scores_grad + (first[:, None] + j[None, :]), tile_grad.to(scores_grad.dtype.element_ty))
         gathered += tl.dot(tile_grad.to(k.dtype), k, input_precision="ieee")
-    tl.store(query_grad + of_query, (gathered * scale).to(query_grad.dtype.element_ty), mask=in_query)
+    tl.store(query_grad + of_query, (gathered * scale).to(query_grad.dtype.element_ty))
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -313,38 +359,40 @@ def _backward_keys(  # type: ignore[no-untyped-def]
     heads,
     query_len,
     key_len,
+    width,
     scale,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     DIM: tl.constexpr,
+    PLANES: tl.constexpr,
 ):
     sentence, head = tl.program_id(1).to(tl.int64) // heads, tl.program_id(1) % heads
     j, features = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS), tl.arange(0, DIM)
-    row, in_key = (head * batch + sentence) * query_len, (j < key_len)[:, None]
     at_key = key + sentence * key_batch + head * key_head + j[:, None] * key_token + features[None, :]
     at_value = value + sentence * value_batch + head * value_head + j[:, None] * value_token + features[None, :]
     of_key = ((sentence * key_len + j[:, None]) * heads + head) * DIM + features[None, :]
-    k = tl.load(at_key, mask=in_key, other=0.0)
-    v = tl.load(at_value, mask=in_key, other=0.0)
+    k = tl.load(at_key)
+    v = tl.load(at_value)
     of_keys = tl.zeros([COLUMNS, DIM], tl.float32)
     of_values = tl.zeros([COLUMNS, DIM], tl.float32)
     # The first query that sees the first of these keys; those before it see none of them.
-    first = tl.maximum(0, tl.program_id(0) * COLUMNS - (key_len - query_len)) // ROWS * ROWS
-    for start in range(first, query_len, ROWS):
+    begin = tl.maximum(0, tl.program_id(0) * COLUMNS - (key_len - query_len)) // ROWS * ROWS
+    for start in range(begin, query_len, ROWS):
         i = start + tl.arange(0, ROWS)
-        in_query = (i < query_len)[:, None]
+        _, first = _first_score(i, sentence, head, batch, query_len, width, PLANES)
         at_query = query + sentence * query_batch + head * query_head + i[:, None] * query_token + features[None, :]
         of_query = ((sentence * query_len + i[:, None]) * heads + head) * DIM + features[None, :]
-        q = tl.load(at_query, mask=in_query, other=0.0)
-        g = tl.load(grad + of_query, mask=in_query, other=0.0)
-        normalizer = tl.load(normalizers + (sentence * heads + head) * query_len + i, mask=i < query_len, other=0.0)
-        shared = tl.load(overlap + (sentence * query_len + i) * heads + head, mask=i < query_len, other=0.0)
+        q = tl.load(at_query)
+        g = tl.load(grad + of_query)
+        of_row = (sentence * heads + head) * query_len + i
+        normalizer = tl.load(normalizers + of_row)
+        shared = tl.load(overlap + of_row)
         visible = _visible(i, j, sentence, is_real, query_len, key_len)
-        tile = _scores_of(q, k, i, j, visible, scores, row, query_len, key_len, scale)
+        tile = _scores_of(q, k, j, visible, scores, first, scale)
         weights = tl.exp(tile - normalizer[:, None])
         of_values += tl.dot(tl.trans(weights).to(g.dtype), g, input_precision="ieee")
         wanted = tl.dot(g, tl.trans(v), input_precision="ieee")
         tile_grad = weights * (wanted - shared[:, None])
         of_keys += tl.dot(tl.trans(tile_grad).to(q.dtype), q, input_precision="ieee")
-    tl.store(key_grad + of_key, (of_keys * scale).to(key_grad.dtype.element_ty), mask=in_key)
-    tl.store(value_grad + of_key, of_values.to(value_grad.dtype.element_ty), mask=in_key)
+    tl.store(key_grad + of_key, (of_keys * scale).to(key_grad.dtype.element_ty))
+    tl.store(value_grad + of_key, of_values.to(value_grad.dtype.element_ty))
