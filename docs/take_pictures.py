@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parent / "pictures"
 SENTENCE = "text=I+have+lost+my+keys+this+morning.&source=en&target=de"
 VIEWS = {
     "translate": (SENTENCE, ".pane, main"),
-    "attention": (f"{SENTENCE}&head=2&held=2", ".grid button"),
+    "attention": (f"{SENTENCE}&head=0&held=6", ".grid button"),
     "decoding": (f"{SENTENCE}&step=3", ".tree g"),
     "positions": ("target=de", "canvas"),
     "heads": (f"{SENTENCE}&off=cross.1.4,cross.1.0,cross.1.1", "button"),
