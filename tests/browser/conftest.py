@@ -1,6 +1,7 @@
 """A real Chromium, the system's own. Without one these tests are skipped; with HEEDFUL_REQUIRE_BROWSER they fail."""
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,20 @@ from typing import Any
 import pytest
 from benchmarks.load import ServerProcess
 
+UNMARKED = """node => {
+  const copy = node.cloneNode(true);
+  for (const mark of copy.querySelectorAll("mark")) mark.replaceWith(" ");
+  return copy.textContent;
+}"""
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def marks_what_differs(page: Any, selector: str, before: str) -> bool:
+    """Whether something is marked, and the words that are not marked are in the text before as well, in that order."""
+    left = iter(re.findall(r"[\w'-]+", before))
+    kept = re.findall(r"[\w'-]+", page.eval_on_selector(selector, UNMARKED))
+    return page.locator(f"{selector} mark").count() > 0 and all(word in left for word in kept)
 
 
 @pytest.fixture(scope="session")
