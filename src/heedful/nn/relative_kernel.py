@@ -37,8 +37,12 @@ FORWARD, BACKWARD = Tile(64, 64, 4), Tile(64, 64, 4)
 
 def fits(query_len: int, key_len: int) -> bool:
     """Say whether whole tiles cover the queries and the keys; the kernels know no others."""
-    longest = max(*FORWARD[:2], *BACKWARD[:2])  # all are powers of two
-    return query_len % longest == 0 and key_len % longest == 0
+    return query_len % _longest() == 0 and key_len % _longest() == 0
+
+
+def _longest() -> int:
+    """Return the longest side of a tile; all are powers of two, so the others divide it."""
+    return max(*FORWARD[:2], *BACKWARD[:2])
 
 
 def attend_by_distance(
@@ -53,7 +57,7 @@ def attend_by_distance(
     batch, heads, query_len, head_dim = query.shape
     spread = position_query.reshape(batch, heads, query_len // _PLANES, _PLANES, head_dim).permute(1, 3, 0, 2, 4)
     rows = spread.reshape(heads * _PLANES, -1, head_dim)  # query i is in plane i % 8
-    width = key.size(2) + max(FORWARD.keys, BACKWARD.keys) + _PLANES  # tiles reach beyond the last key
+    width = key.size(2) + _longest() + _PLANES  # tiles reach beyond the last key
     moved = [
         functional.pad(distance_key, (0, 0, places, width - key.size(2) - places))
         for places in [*range(1, _PLANES), 0]  # plane p goes p + 1 places to the right, the last one none
@@ -70,16 +74,9 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, scores: Tensor, is_real: 
     batch, heads, query_len, head_dim = query.shape
     averages = query.new_empty(batch, query_len, heads, head_dim)
     normalizers = query.new_empty(batch, heads, query_len, dtype=torch.float32)
+    inputs, outputs = (query, key, value, scores, is_real), (averages, normalizers)
     _forward[(query_len // FORWARD.queries, batch * heads)](
-        query,
-        key,
-        value,
-        scores,
-        is_real,
-        averages,
-        normalizers,
-        *_layout(query, key, value),
-        **_constants(query, key, scores, FORWARD),
+        *inputs, *outputs, *_layout(query, key, value), **_constants(query, key, scores, FORWARD)
     )
     return averages, normalizers
 
@@ -97,18 +94,17 @@ def _attend_backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the gradients of query, key and value, with heads after positions, and of the scores."""
     batch, heads, query_len, head_dim = query.shape
-    key_len = key.size(2)
     grad = grad.contiguous()
     overlap = torch.empty_like(normalizers)  # written by the first kernel, read by the second
     query_grad = query.new_empty(batch, query_len, heads, head_dim)
-    key_grad, value_grad = (key.new_empty(batch, key_len, heads, head_dim) for _ in range(2))
+    key_grad, value_grad = (key.new_empty(batch, key.size(2), heads, head_dim) for _ in range(2))
     scores_grad = torch.empty_like(scores)
-    places, constants = _layout(query, key, value), _constants(query, key, scores, BACKWARD)
     inputs = (query, key, value, scores, is_real, grad, normalizers, overlap)
+    places, constants = _layout(query, key, value), _constants(query, key, scores, BACKWARD)
     _backward_queries[(query_len // BACKWARD.queries, batch * heads)](
         *inputs, averages, query_grad, scores_grad, *places, **constants
     )
-    _backward_keys[(key_len // BACKWARD.keys, batch * heads)](*inputs, key_grad, value_grad, *places, **constants)
+    _backward_keys[(key.size(2) // BACKWARD.keys, batch * heads)](*inputs, key_grad, value_grad, *places, **constants)
     return query_grad, key_grad, value_grad, scores_grad
 
 
