@@ -69,13 +69,14 @@ def tune(run: str, *options: str) -> Stage:
 def translator() -> list[Stage]:
     """The model that ships with the package: a large teacher, its translations, a small student."""
     distilled = distill("tatoeba_distill", "tatoeba", ["tatoeba_teacher"], parts=12, beam=2)
+    parts = [stage.name for stage in distilled]
     tuned = tune("tatoeba_student")
     return [
         train("tatoeba_teacher", "tatoeba_teacher"),
         *distilled,
-        train("tatoeba_student", "tatoeba_student", needs=[stage.name for stage in distilled]),
+        train("tatoeba_student", "tatoeba_student", needs=parts),
         tuned,
-        evaluate("tatoeba_teacher"),
+        evaluate("tatoeba_teacher", needs=parts),  # which fill a GPU's memory
         evaluate("tatoeba_student", needs=[tuned.name]),
     ]
 
