@@ -64,7 +64,7 @@ def attend_by_distance(
     ]
     tables = torch.stack(moved, dim=1).flatten(0, 1)  # for each head and plane
     scores = torch.bmm(rows, tables.transpose(1, 2)).view(heads, _PLANES, batch, query_len // _PLANES, width)
-    averages: Tensor = _attend(query, key, value, scores, is_real.contiguous())[0]
+    averages: Tensor = _attend(query, key, value, scores.contiguous(), is_real.contiguous())[0]
     return averages.transpose(1, 2)
 
 
