@@ -1,6 +1,6 @@
 """How often the bundled model doubts itself, on its test sets and on text it was not made for, and loses a negation.
 
-    python benchmarks/bundled_faults.py [--data data/tatoeba]
+    python benchmarks/bundled_faults.py [--config configs/tatoeba.toml]
 
 Lines are flagged as `heedful translate` flags them. A negation counts as possibly lost when the source has a negating
 word and the translation none of its language; the candidates are printed, to be judged by eye: "I don't like it" is
@@ -9,15 +9,10 @@ well said by "Je déteste ça".
 
 import argparse
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 from heedful import load
-from heedful.config.data import TsvCorpus
-from heedful.data.readers import read_pairs
-from heedful.tasks.translation import Translation, Translator
-
-TEST_SETS = {"de": "eng-deu", "fr": "eng-fra", "zh": "eng-cmn"}
+from heedful.config.load import load_config
+from heedful.tasks.test_sets import find_test_sets, read_sentences
 
 NEGATIONS = {
     "en": r"\b(not|no|never|nothing|nobody|none|nowhere|neither|nor|without|cannot|\w+n't)\b",
@@ -74,34 +69,25 @@ OUT_OF_DOMAIN = {
 }  # fmt: skip
 
 
-def translated(translator: Translator, source: str, target: str, texts: list[str]) -> list[Translation]:
-    """Translate in one direction."""
-    return translator.translate_detailed(texts, from_=source, to=target)
-
-
-def test_lines(data: Path) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield the directions of the test sets with the sources of each."""
-    for language, name in TEST_SETS.items():
-        corpus = TsvCorpus(kind="tsv", path=str(data / f"{name}.test.tsv.gz"), target_language=language)
-        pairs = list(read_pairs(corpus))
-        yield "en", language, [pair.source for pair in pairs]
-        yield language, "en", [pair.target for pair in pairs]
-
-
 def main() -> None:
     """Print the counts, and the candidates for a lost negation."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("data/tatoeba"))
-    data = parser.parse_args().data
+    parser.add_argument("--config", default="configs/tatoeba.toml", help="the run whose test sets are translated")
+    test_sets = find_test_sets(load_config(parser.parse_args().config))
     translator = load(device="cpu")
     for kind, lines in OUT_OF_DOMAIN.items():
-        found = [translated(translator, source, target, [text])[0] for source, target, text in lines]
+        found = [
+            translation
+            for source, target, text in lines
+            for translation in translator.translate_detailed([text], from_=source, to=target)
+        ]
         print(f"{kind}: {sum(bool(one.warnings) for one in found)} of {len(found)} flagged")
         for one in found:
             print(f"  {'' if one.warnings else 'NOT '}flagged: {one.source} | {one.text}")
     num_flagged = num_lines = 0
-    for source, target, texts in test_lines(data):
-        found = translated(translator, source, target, texts)
+    for test_set in test_sets:
+        source, target = str(test_set.source_language), str(test_set.target_language)
+        found = translator.translate_detailed(read_sentences(test_set).sources, from_=source, to=target)
         num_flagged, num_lines = num_flagged + sum(bool(one.warnings) for one in found), num_lines + len(found)
         negated = [one for one in found if re.search(NEGATIONS[source], one.source, re.IGNORECASE)]
         lost = [one for one in negated if not re.search(NEGATIONS[target], one.text, re.IGNORECASE)]

@@ -21,10 +21,17 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 
 def marks_what_differs(page: Any, selector: str, before: str) -> bool:
-    """Whether something is marked, and the words that are not marked are in the text before as well, in that order."""
-    left = iter(re.findall(r"[\w'-]+", before))
-    kept = re.findall(r"[\w'-]+", page.eval_on_selector(selector, UNMARKED))
-    return page.locator(f"{selector} mark").count() > 0 and all(word in left for word in kept)
+    """Whether what is marked is not nothing, and what is not marked is the longest row of words both texts have."""
+    old, new = (re.findall(r"[\w'-]+", text) for text in (before, page.inner_text(selector)))
+    longest = [[0] * (len(new) + 1)]
+    for word in old:
+        row = [0]
+        for at, other in enumerate(new):
+            row.append(longest[-1][at] + 1 if word == other else max(row[-1], longest[-1][at + 1]))
+        longest.append(row)
+    left, kept = iter(old), re.findall(r"[\w'-]+", page.eval_on_selector(selector, UNMARKED))
+    in_order = all(word in left for word in kept)
+    return in_order and len(kept) == longest[-1][-1] and page.locator(f"{selector} mark").count() > 0
 
 
 @pytest.fixture(scope="session")

@@ -74,7 +74,9 @@ def attend_relative_fused(
     position_query = query + position_bias.to(query.dtype).unsqueeze(1)
     scaled = distance_key / math.sqrt(query.size(-1))
     if _has_kernel(query, key, distance_key, dropout):
-        return _attend_in_kernel(content_query, position_query, key, value, scaled, is_real)
+        from heedful.nn.relative_kernel import attend_by_distance
+
+        return attend_by_distance(content_query, position_query, key, value, scaled, is_real)
     distance = distances(query.size(-2), key.size(-2), device=query.device)
     position_scores = shift(position_query @ scaled.transpose(-2, -1))  # [batch, heads, query_len, key_len]
     bias = position_scores.masked_fill(_hidden(distance, is_real), -math.inf)
@@ -88,16 +90,6 @@ def _has_kernel(query: Tensor, key: Tensor, distance_key: Tensor, dropout: float
     from heedful.nn.relative_kernel import fits
 
     return query.size(3) in (16, 32, 64, 128) and fits(query.size(2), key.size(2))
-
-
-def _attend_in_kernel(
-    content_query: Tensor, position_query: Tensor, key: Tensor, value: Tensor, scaled: Tensor, is_real: Tensor | None
-) -> Tensor:
-    from heedful.nn.relative_kernel import attend_by_distance
-
-    if is_real is None:
-        is_real = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)
-    return attend_by_distance(content_query, position_query, key, value, scaled, is_real)
 
 
 def shift(scores: Tensor) -> Tensor:

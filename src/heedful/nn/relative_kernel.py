@@ -46,13 +46,13 @@ def _longest() -> int:
 
 
 def attend_by_distance(
-    query: Tensor, position_query: Tensor, key: Tensor, value: Tensor, distance_key: Tensor, is_real: Tensor
+    query: Tensor, position_query: Tensor, key: Tensor, value: Tensor, distance_key: Tensor, is_real: Tensor | None
 ) -> Tensor:
     """Average the values by the softmax of q · k / √head_dim plus p · r of the distance.
 
     query and position_query (p) [batch, heads, query_len, head_dim], key and value [batch, heads, key_len, head_dim];
     distance_key (r) [heads, key_len, head_dim] for distances from key_len - 1 down to 0; is_real [batch, key_len] is
-    True at keys that exist. No query sees a later key. Returns [batch, heads, query_len, head_dim].
+    True at keys that exist, None where all do. No query sees a later key. Returns [batch, heads, query_len, head_dim].
     """
     batch, heads, query_len, head_dim = query.shape
     spread = position_query.reshape(batch, heads, query_len // _PLANES, _PLANES, head_dim).permute(1, 3, 0, 2, 4)
@@ -64,6 +64,8 @@ def attend_by_distance(
     ]
     tables = torch.stack(moved, dim=1).flatten(0, 1)  # for each head and plane
     scores = torch.bmm(rows, tables.transpose(1, 2)).view(heads, _PLANES, batch, query_len // _PLANES, width)
+    if is_real is None:
+        is_real = torch.ones(batch, key.size(2), dtype=torch.bool, device=key.device)
     averages: Tensor = _attend(query, key, value, scores.contiguous(), is_real.contiguous())[0]
     return averages.transpose(1, 2)
 
@@ -315,7 +317,7 @@ def _backward_queries(  # type: ignore[no-untyped-def]
     for start in range(end, end + ROWS + COLUMNS + PLANES, COLUMNS):
         _clear(scores_grad, first, column, places + start, width)
     for start in range(0, end, COLUMNS):
-        j = start + tl.arange(0, COLUMNS)
+        j = start + places
         at_key = key + sentence * key_batch + head * key_head + j[:, None] * key_token + features[None, :]
         at_value = value + sentence * value_batch + head * value_head + j[:, None] * value_token + features[None, :]
         k = tl.load(at_key)
