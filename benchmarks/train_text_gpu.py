@@ -1,11 +1,13 @@
 """Training a Transformer-XL on a GPU: bytes a second, and the share of what this GPU reaches in one large product.
 
     python benchmarks/train_text_gpu.py [--streams 64] [--segment 512] [--memory 512] [--steps 40] [--json FILE]
+    python benchmarks/train_text_gpu.py --large --streams 32 --segment 768 --memory 768
 
-A model of the paper's shape (12 layers of width 512) in bf16 on random bytes, with everything a step of `heedful train`
-does. Its attention runs in the kernel of nn/relative_kernel.py and, for comparison, in PyTorch's own with the shifted
-scores as a bias. Counted are the products of the layers, projections of the memory included, and of the attention what
-a query may see; the embedding, the softmax and all that is no product count for nothing.
+A model of the paper's shape (12 layers of width 512; the large one has 24 of width 1,024) in bf16 on random bytes, with
+everything a step of `heedful train` does. Its attention runs in the kernel of nn/relative_kernel.py and, for comparison
+(unless `--alone`), in PyTorch's own with the shifted scores as a bias. Counted are the products of the layers,
+projections of the memory included, and of the attention what a query may see; the embedding, the softmax and all that
+is no product count for nothing.
 """
 
 import argparse
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 VOCAB = 256
 OURS = "Heedful compiled"
+LARGE = TransformerXLConfig(num_layers=24, dim=1024, num_heads=8, hidden_dim=3072)
 
 
 def bytes_per_second(
@@ -81,7 +84,7 @@ def measure_peak() -> float:
 
 
 def tile(written: str) -> "Tile":
-    """Read 128,64,8."""
+    """Read 128,64,8,3."""
     from heedful.nn.relative_kernel import Tile
 
     return Tile(*map(int, written.split(",")))
@@ -94,8 +97,11 @@ def main() -> None:
     parser.add_argument("--segment", type=int, default=512)
     parser.add_argument("--memory", type=int, default=512)
     parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--forward", type=tile, help="QUERIES,KEYS,WARPS of the kernel, to try others")
-    parser.add_argument("--backward", type=tile)
+    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--alone", action="store_true", help="time only the fastest way")
+    parser.add_argument("--forward", type=tile, help="QUERIES,KEYS,WARPS,STAGES of the kernel, to try others")
+    parser.add_argument("--backward-queries", type=tile)
+    parser.add_argument("--backward-keys", type=tile)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if not torch.cuda.is_available():
@@ -103,14 +109,17 @@ def main() -> None:
     from heedful.nn import relative_kernel
 
     relative_kernel.FORWARD = options.forward or relative_kernel.FORWARD
-    relative_kernel.BACKWARD = options.backward or relative_kernel.BACKWARD
+    relative_kernel.BACKWARD_QUERIES = options.backward_queries or relative_kernel.BACKWARD_QUERIES
+    relative_kernel.BACKWARD_KEYS = options.backward_keys or relative_kernel.BACKWARD_KEYS
     torch.set_float32_matmul_precision("high")
-    config, peak = TransformerXLConfig(), measure_peak()
+    config, peak = LARGE if options.large else TransformerXLConfig(), measure_peak()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {peak / 1e12:.0f} TFLOP/s in one bf16 product")
     has_kernel = relative_attention._has_kernel
     ways = {"scores as a bias, eager": (False, False), "Heedful eager": (True, False), OURS: (True, True)}
     rates = {}
     for name, (kernel, compiled) in ways.items():
+        if options.alone and name != OURS:
+            continue
         relative_attention._has_kernel = has_kernel if kernel else lambda *_: False
         torch.compiler.reset()
         torch.cuda.empty_cache()

@@ -112,7 +112,8 @@ class TransformerXL(nn.Module):
         no gradient flows: nothing is changed in place.
         """
         query_len = token_ids.size(1)
-        states = self.dropout(self.embedding(token_ids))
+        # In the memory's type: what is remembered in half precision is also handed from layer to layer in it.
+        states = self.dropout(self.embedding(token_ids).to(memory.states.dtype))
         encodings = self.dropout(self.positions(memory.memory_len + query_len))
         is_real = memory.is_real(query_len)
         read: list[Tensor] = []

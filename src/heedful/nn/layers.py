@@ -8,6 +8,7 @@ and values kept from before; who keeps them is not known here.
 from collections.abc import Callable
 from typing import Literal
 
+import torch
 from torch import Tensor, nn
 
 from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention, attend_fused
@@ -25,9 +26,19 @@ class PostNormResidual(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Wrap `sublayer` around states [batch, length, dim]; returns the same shape."""
-        output: Tensor = self.norm(states + self.dropout(sublayer(states)))
-        return output
+        """Wrap `sublayer` around states [batch, length, dim]; returns the same shape and dtype."""
+        update = sublayer(states)
+        if self._has_kernel(update):
+            from heedful.nn.residual_kernel import add_and_normalize
+
+            weight, bias = self.norm.weight, self.norm.bias
+            return add_and_normalize(states, update, weight, bias, epsilon=self.norm.eps, dropout=self.dropout.p)
+        output: Tensor = self.norm(states + self.dropout(update))
+        return output.to(states.dtype)  # under autocast LayerNorm answers in fp32
+
+    def _has_kernel(self, update: Tensor) -> bool:
+        """Say whether one kernel does it all: in training, in half precision on a GPU."""
+        return self.training and update.is_cuda and update.dtype == torch.bfloat16
 
 
 class PreNormResidual(nn.Module):
