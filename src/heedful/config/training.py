@@ -66,8 +66,21 @@ class NoRegularizer(Section):
 
     kind: Literal["none"] = "none"
 
+    @property
+    def after_steps(self) -> int:
+        """Return 0: nothing begins."""
+        return 0
 
-class RDrop(Section):
+
+class _Agreement(Section):
+    """Two passes that must agree, from some step on."""
+
+    after_steps: int = Field(default=0, ge=0)
+    """Steps of cross-entropy alone before it: what has to agree with itself from the first step on learns late, or
+    never, to look at the source."""
+
+
+class RDrop(_Agreement):
     """Two passes with different dropout must agree (Liang et al., 2021)."""
 
     kind: Literal["r_drop"]
@@ -75,7 +88,7 @@ class RDrop(Section):
     """Weight α of the symmetric KL divergence."""
 
 
-class SimCut(Section):
+class SimCut(_Agreement):
     """A pass with tokens cut out must agree with the full one (Gao et al., 2022)."""
 
     kind: Literal["simcut"]

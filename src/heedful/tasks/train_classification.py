@@ -13,6 +13,7 @@ import torch
 
 from heedful import __version__
 from heedful.config.classification import ClassificationRun
+from heedful.config.training import NoRegularizer
 from heedful.data.labelled import Document, Split, describe_labels, number_labels, read_split
 from heedful.data.labelled_batches import LabelledBatch, LabelledStream, LabelledTokens, labelled_tokens
 from heedful.data.stream import prefetch
@@ -183,12 +184,12 @@ def _check_alike(config: ClassificationRun, data: ClassificationData, given: Cla
 
 
 def _task(config: ClassificationRun, data: ClassificationData, *, pin_memory: bool) -> TrainingTask[LabelledBatch]:
-    training = config.training
-    pad_id = data.tokenizer.pad_id
+    training, pad_id = config.training, data.tokenizer.pad_id
+    smoothing, regularizer = training.label_smoothing, training.regularizer
     stream = LabelledStream(data.train, batch_tokens=training.batch_tokens, seed=config.seed, pad_id=pad_id)
     return TrainingTask(
         partial(prefetch, stream, pin_memory=pin_memory),
-        classification_loss(label_smoothing=training.label_smoothing, regularizer=training.regularizer),
+        classification_loss(label_smoothing=smoothing, regularizer=regularizer),
         ClassificationValidator(
             data.validation,
             data.validation_documents,
@@ -197,6 +198,8 @@ def _task(config: ClassificationRun, data: ClassificationData, *, pin_memory: bo
             pad_id=pad_id,
             num_samples=config.validation.num_samples,
         ),
+        early_loss=classification_loss(label_smoothing=smoothing, regularizer=NoRegularizer()),
+        early_steps=regularizer.after_steps,
     )
 
 

@@ -11,6 +11,7 @@ import torch
 
 from heedful import __version__
 from heedful.config.run import RunConfig
+from heedful.config.training import NoRegularizer
 from heedful.data.batch import Batch
 from heedful.errors import UserError
 from heedful.files import JsonValue, remove_folder
@@ -84,11 +85,14 @@ def _check_same_shape(config: RunConfig, folder: ModelFolder) -> None:
 
 
 def _task(config: RunConfig, data: TrainingData) -> TrainingTask[Batch]:
-    loss = sequence_loss(
-        label_smoothing=config.training.label_smoothing,
-        regularizer=config.training.regularizer,
+    smoothing, regularizer = config.training.label_smoothing, config.training.regularizer
+    return TrainingTask(
+        data.batches_from,
+        sequence_loss(label_smoothing=smoothing, regularizer=regularizer),
+        Validator(config, data.tokenizer, data.validation),
+        early_loss=sequence_loss(label_smoothing=smoothing, regularizer=NoRegularizer()),
+        early_steps=regularizer.after_steps,
     )
-    return TrainingTask(data.batches_from, loss, Validator(config, data.tokenizer, data.validation))
 
 
 def _run(config: RunConfig, folder: Path, tokenizer: Tokenizer, display: Display) -> Run:

@@ -66,6 +66,11 @@ class TrainingTask(Generic[BatchT]):
     validate: Callable[[nn.Module], Validation]
     """Judge the model, which is in evaluation mode and carries the moving average where there is one."""
 
+    early_loss: LossFunction[BatchT] | None = None
+    """What is minimised instead in the first `early_steps` steps."""
+
+    early_steps: int = 0
+
 
 class ValidationSettings(Protocol):
     """What the loop must know of a task's `validation` section."""
@@ -130,6 +135,8 @@ def train(state: TrainState, task: TrainingTask[BatchT], run: Run) -> None:
         state.model.train()
         do_step = _stepper(state, task, run)
         while state.step < config.max_steps and not state.stopped_early:
+            if state.step == task.early_steps > 0:
+                do_step = _stepper(state, task, run)
             rate = learning_rate(config.schedule, dim=run.dim, max_steps=config.max_steps, step=state.step + 1)
             step_batches = [next(batches) for _ in range(config.accumulate)]
             do_step(step_batches, learning_rate=rate)
@@ -157,10 +164,11 @@ class _Step(Protocol[BatchContra]):
 def _stepper(state: TrainState, task: TrainingTask[BatchT], run: Run) -> _Step[BatchT]:
     """Choose how steps are done: plainly, or on a GPU recorded and replayed. The weights come out the same."""
     clip_norm, bf16 = run.training.clip_norm, run.training.precision == "bf16"
+    loss = task.early_loss if task.early_loss is not None and state.step < task.early_steps else task.loss
     if state.device.type == "cuda" and run.training.cuda_graphs:
-        recorder = StepRecorder(state, task.loss, clip_norm=clip_norm, bf16=bf16, seed=run.seed, report=run.report)
+        recorder = StepRecorder(state, loss, clip_norm=clip_norm, bf16=bf16, seed=run.seed, report=run.report)
         return recorder.step
-    return partial(train_step, state, task.loss, clip_norm=clip_norm, bf16=bf16, seed=run.seed, report=run.report)
+    return partial(train_step, state, loss, clip_norm=clip_norm, bf16=bf16, seed=run.seed, report=run.report)
 
 
 def weights_sha256(model: nn.Module) -> str:

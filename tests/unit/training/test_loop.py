@@ -82,6 +82,37 @@ def test_stopped_after_every_single_step_it_ends_the_same(small):
     assert outcome(made) == expected
 
 
+def test_the_first_steps_can_minimise_another_loss_and_a_resumed_run_knows_which(small):
+    minimised = []
+    squared_error = small().task.loss
+
+    def noting(name, factor):
+        def loss(model, batch):
+            minimised.append(name)
+            plain = squared_error(model, batch)
+            return dataclasses.replace(plain, loss_sum=factor * plain.loss_sum)
+
+        return loss
+
+    def make(folder):
+        made = small(folder)
+        made.task = dataclasses.replace(
+            made.task, loss=noting("late", 1.0), early_loss=noting("early", -1.0), early_steps=5
+        )
+        return made
+
+    expected = outcome(make("whole"))
+    assert minimised == ["early"] * 5 + ["late"] * 7
+    assert expected != outcome(small("plain"))
+    for step in (3, 5, 7):
+        minimised.clear()
+        made = make(f"stop{step}")
+        with pytest.raises(TrainingInterruptedError):
+            train(made.state, stop_after(made, step), made.run)
+        assert outcome(make(f"stop{step}")) == expected
+        assert minimised == ["early"] * 5 + ["late"] * 7
+
+
 def test_a_finished_run_stays_as_it_is(small):
     expected = outcome(small())
     again = small()
