@@ -3,10 +3,10 @@ import pytest
 import torch
 
 from heedful.config.model import TransformerConfig
-from heedful.config.training import RDrop, TrainingConfig
+from heedful.config.training import NoRegularizer, RDrop, TrainingConfig, ValidationConfig
 from heedful.data.batch import Batch, collate
 from heedful.models.build import build_model
-from heedful.training.loop import start_state, weights_sha256
+from heedful.training.loop import Run, TrainingTask, Validation, start_state, train, weights_sha256
 from heedful.training.recorded_step import StepRecorder
 from heedful.training.sequence_loss import sequence_loss
 from heedful.training.step import train_step
@@ -51,3 +51,28 @@ def test_a_recorded_run_ends_in_the_weights_of_a_plain_one(bf16):
         ends.append((weights_sha256(state.model), state.tally.loss_sum.item(), state.tally.num_tokens.item(), average))
     assert ends[0][:3] == ends[1][:3]
     assert all(torch.equal(one, other) for one, other in zip(ends[0][3], ends[1][3], strict=True))
+
+
+@pytest.mark.gpu
+def test_a_recorded_run_changes_its_loss_at_the_same_step_as_a_plain_one(tmp_path):
+    ends = []
+    for recorded in (False, True):
+        config = TrainingConfig(max_steps=20, cuda_graphs=recorded, precision="bf16", log_every=5)
+        generator = torch.Generator().manual_seed(3)
+        model = build_model(SHAPE, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator)
+        state = start_state(model.to("cuda"), config)
+        folder = tmp_path / str(recorded)
+        folder.mkdir()
+        task = TrainingTask(
+            lambda start: iter([batch.pin_memory() for batch in batches(20)[start:]]),
+            sequence_loss(label_smoothing=0.1, regularizer=RDrop(kind="r_drop")),
+            lambda _: Validation({"loss": 0.0}),
+            early_loss=sequence_loss(label_smoothing=0.1, regularizer=NoRegularizer()),
+            early_steps=9,
+        )
+        told = []
+        validation = ValidationConfig(every_steps=20, metric="loss")
+        train(state, task, Run(folder, config, validation, seed=7, dim=32, listeners=[told.append]))
+        ends.append(weights_sha256(state.model))
+        assert ["divergence" in record for record in told if record["kind"] == "train"] == [False, True, True, True]
+    assert ends[0] == ends[1]
