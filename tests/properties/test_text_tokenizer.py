@@ -83,7 +83,10 @@ def test_a_megabyte_of_one_character_takes_linear_time(tokenizer: Tokenizer, cha
         assert tokenizer.decode_target(tokenizer.encode_target(character * length)) == character * length
         return time.process_time() - start
 
-    assert seconds(1_000_000) < 20 * seconds(100_000) + 0.5
+    # The shortest of three: others on the machine can only add. Ten times the length took fifteen times as long, where
+    # quadratic time would take a hundred.
+    short, long = (min(seconds(length) for _ in range(3)) for length in (100_000, 1_000_000))
+    assert long < 30 * short + 0.5
 
 
 def test_what_is_no_tokenizer_is_refused_with_a_sentence():
