@@ -95,9 +95,14 @@ def test_any_text_gets_probabilities_that_sum_to_one(text: str):
 
 
 def test_a_megabyte_takes_no_longer_than_a_page():
-    start = time.process_time()
-    assert detect("Wo ist der Bahnhof? " * 50_000)[0].language == "de"
-    assert time.process_time() - start < 0.5
+    def seconds(sentences: int) -> float:
+        start = time.process_time()
+        assert detect("Wo ist der Bahnhof? " * sentences)[0].language == "de"
+        return time.process_time() - start
+
+    # The shortest of three: others on the machine can only add, and the very first has to load the table.
+    page, megabyte = (min(seconds(sentences) for _ in range(3)) for sentences in (500, 50_000))
+    assert megabyte < 5 * page + 0.05
 
 
 def test_the_table_is_small_and_credited():
