@@ -23,7 +23,7 @@ _PLANES = 8
 
 
 class Tile(NamedTuple):
-    """What one program holds at a time, how many warps work on it, and in how many steps ahead it is fetched."""
+    """What one program holds at a time, how many warps work on it, and in how many stages it is fetched."""
 
     queries: int
     keys: int

@@ -13,6 +13,12 @@ _LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
+def _at(side, sentence, head, place, features, batch_stride, head_stride, token_stride):  # type: ignore[no-untyped-def]
+    """Return where the features of a head lie for each place of a sentence."""
+    return side + sentence * batch_stride + head * head_stride + place[:, None] * token_stride + features[None, :]
+
+
+@triton.jit
 def _hidden(j, sentence, is_real, key_len):  # type: ignore[no-untyped-def]
     """Return what is added to the scores of keys j: nothing, or minus infinity where there is no key."""
     real = tl.load(is_real + sentence * key_len + j)
@@ -39,6 +45,12 @@ def _scores_of(q, k, j, hidden, scores, first, scale):  # type: ignore[no-untype
     """Compute the scores of a tile, the first of each row's keys being at `first`."""
     by_distance = tl.load(scores + (first[:, None] + j[None, :])).to(tl.float32)
     return tl.dot(q, tl.trans(k), input_precision="ieee") * scale + (by_distance + hidden[None, :])
+
+
+@triton.jit
+def _without_future(tile, i, j, query_len, key_len):  # type: ignore[no-untyped-def]
+    """Hide from each query the keys after its own position."""
+    return tl.where(j[None, :] <= (key_len - query_len + i)[:, None], tile, -float("inf"))
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -74,8 +86,7 @@ def forward(  # type: ignore[no-untyped-def]
     sentence, head = tl.program_id(1).to(tl.int64) // heads, tl.program_id(1) % heads
     i, features = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, DIM)
     _, first = _first_score(i, sentence, head, batch, query_len, width, PLANES)
-    at_query = query + sentence * query_batch + head * query_head + i[:, None] * query_token + features[None, :]
-    q = tl.load(at_query)
+    q = tl.load(_at(query, sentence, head, i, features, query_batch, query_head, query_token))
     highest = tl.full([ROWS], -float("inf"), tl.float32)
     total = tl.zeros([ROWS], tl.float32)
     found = tl.zeros([ROWS, DIM], tl.float32)
@@ -85,13 +96,13 @@ def forward(  # type: ignore[no-untyped-def]
         end = before + ROWS if masked else before // COLUMNS * COLUMNS
         for start in range(begin, end, COLUMNS):
             j = start + tl.arange(0, COLUMNS)
-            at_key = key + sentence * key_batch + head * key_head + j[:, None] * key_token + features[None, :]
-            at_value = value + sentence * value_batch + head * value_head + j[:, None] * value_token + features[None, :]
+            at_key = _at(key, sentence, head, j, features, key_batch, key_head, key_token)
+            at_value = _at(value, sentence, head, j, features, value_batch, value_head, value_token)
             k = tl.load(at_key)
             v = tl.load(at_value)
             tile = _scores_of(q, k, j, _hidden(j, sentence, is_real, key_len), scores, first, scale)
             if masked:
-                tile = tl.where(j[None, :] <= (key_len - query_len + i)[:, None], tile, -float("inf"))
+                tile = _without_future(tile, i, j, query_len, key_len)
             above = tl.maximum(highest, tl.max(tile, axis=1) * _LOG2_E)
             # Where nothing has been seen yet the highest is -inf, and the difference of two would be no number.
             finite = tl.where(above == -float("inf"), 0.0, above)
@@ -145,7 +156,7 @@ def backward_queries(  # type: ignore[no-untyped-def]
     sentence, head = tl.program_id(1).to(tl.int64) // heads, tl.program_id(1) % heads
     i, features = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, DIM)
     column, first = _first_score(i, sentence, head, batch, query_len, width, PLANES)
-    at_query = query + sentence * query_batch + head * query_head + i[:, None] * query_token + features[None, :]
+    at_query = _at(query, sentence, head, i, features, query_batch, query_head, query_token)
     of_query = ((sentence * query_len + i[:, None]) * heads + head) * DIM + features[None, :]
     q = tl.load(at_query)
     g = tl.load(grad + of_query)
@@ -167,13 +178,13 @@ def backward_queries(  # type: ignore[no-untyped-def]
         end = before + ROWS if masked else before // COLUMNS * COLUMNS
         for start in range(begin, end, COLUMNS):
             j = start + places
-            at_key = key + sentence * key_batch + head * key_head + j[:, None] * key_token + features[None, :]
-            at_value = value + sentence * value_batch + head * value_head + j[:, None] * value_token + features[None, :]
+            at_key = _at(key, sentence, head, j, features, key_batch, key_head, key_token)
+            at_value = _at(value, sentence, head, j, features, value_batch, value_head, value_token)
             k = tl.load(at_key)
             v = tl.load(at_value)
             tile = _scores_of(q, k, j, _hidden(j, sentence, is_real, key_len), scores, first, scale)
             if masked:
-                tile = tl.where(j[None, :] <= (key_len - query_len + i)[:, None], tile, -float("inf"))
+                tile = _without_future(tile, i, j, query_len, key_len)
             weights = tl.exp2(tile * _LOG2_E - normalizer[:, None])
             wanted = tl.dot(g, tl.trans(v), input_precision="ieee")
             tile_grad = (weights * (wanted - shared[:, None])).to(k.dtype)
@@ -217,8 +228,8 @@ def backward_keys(  # type: ignore[no-untyped-def]
     """Write the gradients of a tile of keys and of their values."""
     sentence, head = tl.program_id(1).to(tl.int64) // heads, tl.program_id(1) % heads
     j, features = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS), tl.arange(0, DIM)
-    at_key = key + sentence * key_batch + head * key_head + j[:, None] * key_token + features[None, :]
-    at_value = value + sentence * value_batch + head * value_head + j[:, None] * value_token + features[None, :]
+    at_key = _at(key, sentence, head, j, features, key_batch, key_head, key_token)
+    at_value = _at(value, sentence, head, j, features, value_batch, value_head, value_token)
     of_key = ((sentence * key_len + j[:, None]) * heads + head) * DIM + features[None, :]
     k = tl.load(at_key)
     v = tl.load(at_value)
@@ -235,7 +246,7 @@ def backward_keys(  # type: ignore[no-untyped-def]
         for start in range(begin, end, ROWS):
             i = start + tl.arange(0, ROWS)
             _, first = _first_score(i, sentence, head, batch, query_len, width, PLANES)
-            at_query = query + sentence * query_batch + head * query_head + i[:, None] * query_token + features[None, :]
+            at_query = _at(query, sentence, head, i, features, query_batch, query_head, query_token)
             of_query = ((sentence * query_len + i[:, None]) * heads + head) * DIM + features[None, :]
             q = tl.load(at_query)
             g = tl.load(grad + of_query)
@@ -244,7 +255,7 @@ def backward_keys(  # type: ignore[no-untyped-def]
             shared = tl.load(overlap + of_row)
             tile = _scores_of(q, k, j, hidden, scores, first, scale)
             if masked:
-                tile = tl.where(j[None, :] <= (key_len - query_len + i)[:, None], tile, -float("inf"))
+                tile = _without_future(tile, i, j, query_len, key_len)
             weights = tl.exp2(tile * _LOG2_E - normalizer[:, None])
             of_values += tl.dot(tl.trans(weights).to(g.dtype), g, input_precision="ieee")
             wanted = tl.dot(g, tl.trans(v), input_precision="ieee")
