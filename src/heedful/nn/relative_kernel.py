@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from heedful.nn.relative_programs import backward_keys, backward_queries, forward
+from heedful.nn.short_attention import layout
 
 _PLANES = 8
 """Tables of distances, and numbers in sixteen bytes."""
@@ -79,7 +80,7 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, scores: Tensor, is_real: 
     normalizers = query.new_empty(batch, heads, query_len, dtype=torch.float32)
     inputs, outputs = (query, key, value, scores, is_real), (averages, normalizers)
     forward[(query_len // FORWARD.queries, batch * heads)](
-        *inputs, *outputs, *_layout(query, key, value), **_constants(query, key, scores, FORWARD)
+        *inputs, *outputs, *layout(query, key, value), **_constants(query, key, scores, FORWARD)
     )
     return averages, normalizers
 
@@ -103,7 +104,7 @@ def _attend_backward(
     key_grad, value_grad = (key.new_empty(batch, key.size(2), heads, head_dim) for _ in range(2))
     scores_grad = torch.empty_like(scores)
     inputs = (query, key, value, scores, is_real, grad, normalizers, overlap)
-    places = _layout(query, key, value)
+    places = layout(query, key, value)
     backward_queries[(query_len // BACKWARD_QUERIES.queries, batch * heads)](
         *inputs, averages, query_grad, scores_grad, *places, **_constants(query, key, scores, BACKWARD_QUERIES)
     )
@@ -149,12 +150,6 @@ def _gradients(ctx, grad, _):  # type: ignore[no-untyped-def]
 
 
 _attend.register_autograd(_gradients, setup_context=_remember)
-
-
-def _layout(query: Tensor, key: Tensor, value: Tensor) -> tuple[int, ...]:
-    """Return where things are: batch, head and token strides of the three; their features lie side by side."""
-    assert query.stride(3) == key.stride(3) == value.stride(3) == 1
-    return *query.stride()[:3], *key.stride()[:3], *value.stride()[:3]
 
 
 def _constants(query: Tensor, key: Tensor, scores: Tensor, tile: Tile) -> dict[str, object]:

@@ -35,7 +35,7 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, is_real: Tensor | None, c
     batch, heads, query_len, head_dim = query.shape
     averages = query.new_empty(batch, query_len, heads, head_dim)
     _forward[(batch * heads,)](
-        query, key, value, is_real, averages, *_layout(query, key, value), **_constants(query, key, is_real, causal)
+        query, key, value, is_real, averages, *layout(query, key, value), **_constants(query, key, is_real, causal)
     )
     return averages
 
@@ -58,7 +58,7 @@ def _attend_backward(
         query_grad,
         key_grad,
         value_grad,
-        *_layout(query, key, value),
+        *layout(query, key, value),
         **_constants(query, key, is_real, causal),
     )
     return query_grad, key_grad, value_grad
@@ -100,8 +100,11 @@ def _gradients(ctx, grad):  # type: ignore[no-untyped-def]
 _attend.register_autograd(_gradients, setup_context=_remember)
 
 
-def _layout(query: Tensor, key: Tensor, value: Tensor) -> tuple[int, ...]:
-    """Return where things are: batch, head and token strides of the three; their features lie side by side."""
+def layout(query: Tensor, key: Tensor, value: Tensor) -> tuple[int, ...]:
+    """Return where things are: batch, head and token strides of the three; their features lie side by side.
+
+    query [batch, heads, query_len, head_dim], key and value [batch, heads, key_len, head_dim].
+    """
     assert query.stride(3) == key.stride(3) == value.stride(3) == 1
     return *query.stride()[:3], *key.stride()[:3], *value.stride()[:3]
 
