@@ -62,8 +62,8 @@ class SegmentPass:
         self._inputs = torch.cat([start, self._targets[:, :-1]], dim=1)
         self._memory = self._model.empty_memory(1, memory_len)
 
-    def gradients(self) -> Iterator[tuple[float, list[Tensor]]]:
-        """Yield the nats of each segment and the gradient of its mean in every parameter."""
+    def gradients(self) -> Iterator[tuple[Tensor, list[Tensor]]]:
+        """Yield the nats of each segment, on the device, and the gradient of its mean in every parameter."""
         for start in range(0, self._targets.size(1), self._segment_len):
             span = slice(start, start + self._segment_len)
             with torch.enable_grad():
@@ -72,20 +72,19 @@ class SegmentPass:
                 nats = functional.cross_entropy(logits, self._targets[0, span], reduction="sum")
                 found = torch.autograd.grad(nats / logits.size(0), self._parameters)
             self._memory = memory
-            yield float(nats.item()), list(found)
+            yield nats.detach(), list(found)
 
 
 def mean_squares(model: nn.Module, ids: Ids, *, start_id: int, memory_len: int, segment_len: int) -> dict[str, Tensor]:
     """Return the mean square of the gradients over the segments of a training text, by the names of the parameters."""
     names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
-    sums: list[Tensor] | None = None
+    sums = [torch.zeros_like(parameter) for parameter in model.parameters() if parameter.requires_grad]
     count = 0
     reading = SegmentPass(model, ids, start_id=start_id, memory_len=memory_len, segment_len=segment_len)
     for _, gradients in reading.gradients():
-        squares = [gradient.square() for gradient in gradients]
-        sums = squares if sums is None else [total + square for total, square in zip(sums, squares, strict=True)]
+        torch._foreach_addcmul_(sums, gradients, gradients)
         count += 1
-    assert sums is not None, "a text has at least one segment"
+    assert count, "a text has at least one segment"
     return {name: total / count for name, total in zip(names, sums, strict=True)}
 
 
@@ -104,40 +103,40 @@ def score_dynamically(
     squares are those of `mean_squares`, which `rms` needs.
     """
     named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
-    moves = [_Move(parameter, adaptation, _square_of(name, adaptation, squares)) for name, parameter in named.items()]
-    total = 0.0
+    moves = _Moves(named, adaptation, squares)
+    total = torch.zeros((), dtype=torch.float64, device=next(model.parameters()).device)  # read once: no waiting
     with _weights_restored(list(named.values())), torch.no_grad():
         reading = SegmentPass(model, ids, start_id=start_id, memory_len=memory_len, segment_len=segment_len)
         for nats, gradients in reading.gradients():
             total += nats
-            for move, gradient in zip(moves, gradients, strict=True):
-                move.apply(gradient)
-    return total
+            moves.apply(gradients)
+    return float(total.item())
 
 
-def _square_of(name: str, adaptation: Adaptation, squares: Mapping[str, Tensor] | None) -> Tensor | None:
-    if adaptation.kind == "sgd":
-        return None
-    assert squares is not None, "rms needs the gradients of training text"
-    return squares[name]
+class _Moves:
+    """The updates of all parameters, in a few operations for all of them together."""
 
+    def __init__(
+        self, named: Mapping[str, nn.Parameter], adaptation: Adaptation, squares: Mapping[str, Tensor] | None
+    ) -> None:
+        self._parameters = [parameter.detach() for parameter in named.values()]
+        self._trained = [parameter.clone() for parameter in self._parameters]
+        if adaptation.kind == "sgd":
+            self._rates = [parameter.new_tensor(adaptation.rate) for parameter in self._trained]
+            self._decays = [parameter.new_tensor(adaptation.decay) for parameter in self._trained]
+            return
+        assert squares is not None, "rms needs the gradients of training text"
+        roots = [squares[name].sqrt() for name in named]
+        self._rates = [adaptation.rate / (root + adaptation.epsilon) for root in roots]
+        # At most the whole way back in one step.
+        self._decays = [(adaptation.decay * root / root.mean().clamp(min=1e-30)).clamp(max=1.0) for root in roots]
 
-class _Move:
-    """The update of one parameter."""
-
-    def __init__(self, parameter: nn.Parameter, adaptation: Adaptation, square: Tensor | None) -> None:
-        self._parameter, self._trained = parameter, parameter.detach().clone()
-        self._rate: Tensor | float = adaptation.rate
-        self._decay: Tensor | float = adaptation.decay
-        if square is not None:
-            root = square.sqrt()
-            self._rate = adaptation.rate / (root + adaptation.epsilon)
-            # At most the whole way back in one step.
-            self._decay = (adaptation.decay * root / root.mean().clamp(min=1e-30)).clamp(max=1.0)
-
-    def apply(self, gradient: Tensor) -> None:
-        """Move against a gradient and towards where the weights began."""
-        self._parameter.add_(self._decay * (self._trained - self._parameter) - self._rate * gradient)
+    def apply(self, gradients: list[Tensor]) -> None:
+        """Move against the gradients and towards where the weights began."""
+        steps = torch._foreach_sub(self._trained, self._parameters)
+        torch._foreach_mul_(steps, self._decays)
+        torch._foreach_addcmul_(steps, self._rates, gradients, value=-1.0)
+        torch._foreach_add_(self._parameters, steps)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
-from heedful.evaluation.dynamic import Adaptation, mean_squares, score_dynamically
+from heedful.evaluation.dynamic import Adaptation, _Moves, mean_squares, score_dynamically
 from heedful.evaluation.likelihood import Likelihood, score_symbols
 from heedful.models.build import build_language_model
 
@@ -130,17 +130,21 @@ def test_no_symbol_is_learned_from_before_it_is_scored():
 
 
 def test_one_step_of_each_rule_in_numbers():
-    parameter = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    from heedful.evaluation.dynamic import _Move
-
+    one, other = torch.nn.Parameter(torch.tensor([1.0, 2.0])), torch.nn.Parameter(torch.tensor([[3.0]]))
+    named = {"one": one, "other": other}
     with torch.no_grad():
-        move = _Move(parameter, Adaptation("sgd", rate=0.5, decay=0.1), None)
-        move.apply(torch.tensor([1.0, -1.0]))
-        torch.testing.assert_close(parameter.detach(), torch.tensor([0.5, 2.5]))
-        move.apply(torch.tensor([0.0, 0.0]))
-        torch.testing.assert_close(parameter.detach(), torch.tensor([0.55, 2.45]))
-        rms = _Move(parameter, Adaptation("rms", rate=0.5, decay=0.1, epsilon=0.0), torch.tensor([4.0, 16.0]))
-        rms.apply(torch.tensor([2.0, 4.0]))
-        torch.testing.assert_close(parameter.detach(), torch.tensor([0.05, 1.95]))
-        rms.apply(torch.zeros(2))  # back by 0.1 times 2/3 and 4/3 of the way
-        torch.testing.assert_close(parameter.detach(), torch.tensor([0.05 + 0.5 / 15, 1.95 + 1.0 / 15]))
+        sgd = _Moves(named, Adaptation("sgd", rate=0.5, decay=0.1), None)
+        sgd.apply([torch.tensor([1.0, -1.0]), torch.tensor([[2.0]])])
+        torch.testing.assert_close(one.detach(), torch.tensor([0.5, 2.5]))
+        torch.testing.assert_close(other.detach(), torch.tensor([[2.0]]))
+        sgd.apply([torch.zeros(2), torch.zeros(1, 1)])
+        torch.testing.assert_close(one.detach(), torch.tensor([0.55, 2.45]))
+        torch.testing.assert_close(other.detach(), torch.tensor([[2.1]]))
+        squares = {"other": torch.tensor([[1.0]]), "one": torch.tensor([4.0, 16.0])}
+        rms = _Moves(named, Adaptation("rms", rate=0.5, decay=0.1, epsilon=0.0), squares)
+        rms.apply([torch.tensor([2.0, 4.0]), torch.tensor([[1.0]])])
+        torch.testing.assert_close(one.detach(), torch.tensor([0.05, 1.95]))
+        torch.testing.assert_close(other.detach(), torch.tensor([[1.6]]))
+        rms.apply([torch.zeros(2), torch.zeros(1, 1)])  # back by 0.1 times 2/3 and 4/3 of the way
+        torch.testing.assert_close(one.detach(), torch.tensor([0.05 + 0.5 / 15, 1.95 + 1.0 / 15]))
+        torch.testing.assert_close(other.detach(), torch.tensor([[1.65]]))
