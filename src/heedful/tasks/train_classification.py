@@ -1,25 +1,22 @@
 """`heedful train` for classification: from labelled documents to a model folder, as one page of wiring.
 
-Reads the documents, holds some out, learns the tokenizer, counts n-grams where the model wants them, trains, averages
-checkpoints and ships the model. Everything that can be wrong with the input is found before the run folder is made.
+Reads the documents, holds some out, learns the tokenizer, and counts n-grams where the model wants them; the rest is
+tasks/training.py.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import torch
 
-from heedful import __version__
 from heedful.config.classification import ClassificationRun
 from heedful.config.training import NoRegularizer
 from heedful.data.labelled import Document, Split, describe_labels, number_labels, read_split
 from heedful.data.labelled_batches import LabelledBatch, LabelledStream, LabelledTokens, labelled_tokens
 from heedful.data.stream import prefetch
 from heedful.errors import UserError, count_of
-from heedful.files import JsonValue, remove_folder
-from heedful.models.build import build_classifier, count_parameters
+from heedful.models.build import build_classifier
 from heedful.models.classifier import ClassifierModel
 from heedful.models.classifier_folder import (
     ClassifierFolder,
@@ -33,30 +30,14 @@ from heedful.nn.layers import EncoderLayer
 from heedful.nn.ngrams import NgramCounts
 from heedful.tasks.classification import encode_documents
 from heedful.tasks.classification_validation import ClassificationValidator
-from heedful.tasks.device import choose_device
-from heedful.tasks.environment import describe_environment
 from heedful.tasks.folders import find_model_folder
-from heedful.tasks.run_folder import (
-    MODEL,
-    TOKENIZER,
-    TrainingResult,
-    check_run_folder,
-    has_begun,
-    run_folder_of,
-    write_run_folder,
-)
+from heedful.tasks.run_folder import TOKENIZER, TrainingResult, has_begun
+from heedful.tasks.training import Say, Shipment, Trainee, check_same_shape, run_training
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
-from heedful.training.averaging import average_checkpoints, checkpoints_to_average
 from heedful.training.classification_loss import classification_loss
-from heedful.training.compilation import compile_layers
 from heedful.training.display import Display
-from heedful.training.journal import Listener, tensorboard_listener
-from heedful.training.loop import Run, TrainingTask, start_state, train
-from heedful.training.run_lock import RunLock
-from heedful.training.state import TrainState
-
-Say = Callable[[str], None]
+from heedful.training.loop import TrainingTask
 
 
 @dataclass(frozen=True)
@@ -74,21 +55,21 @@ def train_classification(
     config: ClassificationRun, *, display: Display, resume: bool = False, device: str | None = None
 ) -> TrainingResult:
     """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
-    chosen = choose_device(device)
-    folder = run_folder_of(config)
-    check_run_folder(folder, config, resume=resume, say=display.say)
-    data = prepare_documents(config, folder, say=display.say)
-    model = _new_model(config, data, display.say)  # the last thing that can be refused: no folder before it
-    with RunLock(folder):
-        check_run_folder(folder, config, resume=resume, say=lambda _: None)  # another process may have been quicker
-        write_run_folder(folder, config, data.tokenizer.to_json(), describe_environment())
-        display.say(f"Training {count_parameters(model):,} parameters on {chosen}, into {folder}.")
-        state = start_state(model.to(chosen), config.training)
-        if config.training.compile:
-            compile_layers(model, (EncoderLayer, BasicEncoderLayer, BareAttentionLayer))
-        train(state, _task(config, data, pin_memory=chosen.type == "cuda"), _run(config, folder, data, display))
-        model_folder = _ship(config, folder, state, data)
-    return TrainingResult(folder, model_folder, state.step, state.scores)
+    return run_training(config, partial(_prepare, config), display=display, resume=resume, device=device)
+
+
+def _prepare(config: ClassificationRun, folder: Path, device: torch.device, say: Say) -> Trainee[LabelledBatch]:
+    data = prepare_documents(config, folder, say=say)
+    return Trainee(
+        model=_new_model(config, data, say),
+        tokenizer_json=data.tokenizer.to_json(),
+        identity={"tokenizer_sha256": data.tokenizer.fingerprint, "labels": list(data.labels)},
+        compiled=(EncoderLayer, BasicEncoderLayer, BareAttentionLayer),
+        task=lambda _: _task(config, data, pin_memory=device.type == "cuda"),
+        facts={"training documents": len(data.train)},
+        save=partial(_save, config, data),
+        load=load_classifier_folder,
+    )
 
 
 def prepare_documents(config: ClassificationRun, folder: Path, *, say: Say) -> ClassificationData:
@@ -173,14 +154,7 @@ def _check_alike(config: ClassificationRun, data: ClassificationData, given: Cla
             f"The labels must be those of `training.init_from`, {', '.join(given.labels)}, "
             f"but are {', '.join(data.labels)}."
         )
-    ours, theirs = config.model.model_dump(mode="json"), given.model.model_dump(mode="json")
-    different = [name for name in ours if ours[name] != theirs[name] and not name.endswith("dropout")]
-    if different:
-        name = different[0]
-        raise UserError(
-            f"`model.{name}` must be {theirs[name]!r} as in `training.init_from`, but is {ours[name]!r}. "
-            "Copy the model's settings from the config.json of that folder."
-        )
+    check_same_shape(config.model, given.model)
 
 
 def _task(config: ClassificationRun, data: ClassificationData, *, pin_memory: bool) -> TrainingTask[LabelledBatch]:
@@ -203,74 +177,25 @@ def _task(config: ClassificationRun, data: ClassificationData, *, pin_memory: bo
     )
 
 
-def _run(config: ClassificationRun, folder: Path, data: ClassificationData, display: Display) -> Run:
-    listeners: list[Listener] = [display.show]
-    if config.training.tensorboard:
-        listeners.append(tensorboard_listener(folder / "tensorboard"))
-    return Run(
-        folder=folder,
-        training=config.training,
-        validation=config.validation,
-        seed=config.seed,
-        dim=config.model.dim,
-        facts={"tokenizer_sha256": data.tokenizer.fingerprint, "labels": list(data.labels)},
-        listeners=listeners,
-        report=display.say,
-    )
-
-
-def _ship(config: ClassificationRun, folder: Path, state: TrainState, data: ClassificationData) -> Path:
-    """Average the checkpoints the config asks for and write the model folder, unless it is there already."""
-    training, tokenizer, destination = config.training, data.tokenizer, folder / MODEL
-    paths = checkpoints_to_average(
-        folder / "checkpoints",
-        training.average,
-        every_steps=training.checkpoint.every_steps,
-        scores=state.scores,
-    )
-    facts: dict[str, JsonValue] = {
-        "run": config.name,
-        "seed": config.seed,
-        "steps": state.step,
-        "training documents": len(data.train),
-        "averaged checkpoints": [path.name for path in paths],
-        "validation": {str(step): score for step, score in state.scores.items()},
-    }
-    if destination.exists():
-        shipped = load_classifier_folder(destination)
-        if shipped.facts == facts and shipped.model == config.model:
-            return destination
-        remove_folder(destination)
-    weights = average_checkpoints(paths)
-    special_ids = SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id)
+def _save(config: ClassificationRun, data: ClassificationData, destination: Path, shipment: Shipment) -> None:
+    tokenizer = data.tokenizer
     save_classifier(
         destination,
         ClassifierFolder(
             model=config.model,
-            weights={name: weights[name] for name, _ in state.model.named_parameters()},
+            weights=shipment.weights,
             tokenizer_json=tokenizer.to_json(),
-            special_ids=special_ids,
+            special_ids=SpecialIds(
+                pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id
+            ),
             vocab_size=tokenizer.source_vocab_size,
             labels=data.labels,
-            card=_card(config, state, data, len(paths)),
-            facts=facts,
+            card=classifier_card(
+                name=config.name,
+                labels=data.labels,
+                num_parameters=shipment.num_parameters,
+                facts=shipment.summary,
+            ),
+            facts=shipment.facts,
         ),
-    )
-    return destination
-
-
-def _card(config: ClassificationRun, state: TrainState, data: ClassificationData, num_averaged: int) -> str:
-    best = max(state.scores.values(), default=None)
-    return classifier_card(
-        name=config.name,
-        labels=data.labels,
-        num_parameters=count_parameters(state.model),
-        facts={
-            "training documents": f"{len(data.train):,}",
-            "steps": f"{state.step:,}",
-            "seed": str(config.seed),
-            "averaged checkpoints": str(num_averaged),
-            f"best validation {config.validation.metric}": "not measured" if best is None else f"{abs(best):.4g}",
-            "Heedful": __version__,
-        },
     )
