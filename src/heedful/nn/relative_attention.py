@@ -71,14 +71,14 @@ def attend_relative_fused(
     is part of a kernel of our own (relative_kernel.py). Returns the shape of query.
     """
     content_query = query + content_bias.to(query.dtype).unsqueeze(1)
-    position_query = query + position_bias.to(query.dtype).unsqueeze(1)
-    scaled = distance_key / math.sqrt(query.size(-1))
+    # Scaled here and not at the distances: one symbol at a time there are many distances and one query.
+    position_query = (query + position_bias.to(query.dtype).unsqueeze(1)) / math.sqrt(query.size(-1))
     if _has_kernel(query, key, distance_key, dropout):
         from heedful.nn.relative_kernel import attend_by_distance
 
-        return attend_by_distance(content_query, position_query, key, value, scaled, is_real)
+        return attend_by_distance(content_query, position_query, key, value, distance_key, is_real)
     distance = distances(query.size(-2), key.size(-2), device=query.device)
-    position_scores = shift(position_query @ scaled.transpose(-2, -1))  # [batch, heads, query_len, key_len]
+    position_scores = shift(position_query @ distance_key.transpose(-2, -1))  # [batch, heads, query_len, key_len]
     bias = position_scores.masked_fill(_hidden(distance, is_real), -math.inf)
     return functional.scaled_dot_product_attention(content_query, key, value, attn_mask=bias, dropout_p=dropout)
 
