@@ -188,6 +188,16 @@ def test_refusals_are_sentences(bundled_server, visited) -> None:
         said = page.locator(".refusal")
         said.wait_for()
         assert said.inner_text() == "This is too much at once. `q` must have at most 20,000 characters, but has 20,001."
+    with visited(bundled_server, "?language=zh", allow="413") as page:
+        output(page)
+        page.locator("textarea").fill("x" * 20_001)
+        said = page.locator(".refusal")
+        said.wait_for()
+        assert said.inner_text() == "一次提交的内容太多。服务器说：最多 20,000 个字符。"
+    with visited(bundled_server, f"?language=zh&view=attention&text={'x' * 1_001}", allow="413") as page:
+        said = page.locator(".refusal")
+        said.wait_for()
+        assert said.inner_text() == "无法显示：最多 1,000 个字符。"
     with visited(bundled_server, "?language=zh", allow="429") as page:
         output(page)
         refusals = iter([{"status": 429, "headers": {"retry-after": "1"}, "json": {"error": "Too many are waiting."}}])

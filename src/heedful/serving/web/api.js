@@ -1,11 +1,15 @@
-// The server's routes as functions. A refusal becomes an error whose message is the server's own sentence; `status` and
-// `retryAfter` (seconds, where the server names them) say what can be done about it.
+// The server's routes as functions. A refusal becomes an error whose message is the server's own sentence, in the
+// page's language where it is a common one; `status` and `retryAfter` (seconds, where the server names them) say what
+// can be done about it.
+
+import { words } from "./words.js";
 
 async function answer(response) {
   const type = response.headers.get("content-type") ?? "";
   const body = type.includes("json") ? await response.json() : null;
   if (response.ok) return body;
-  const refusal = new Error(body?.error ?? `${response.status} ${response.statusText}`);
+  const sentence = body?.error ?? `${response.status} ${response.statusText}`;
+  const refusal = new Error(words().refusal(response.status, sentence));
   refusal.status = response.status;
   refusal.retryAfter = Number(response.headers.get("retry-after")) || null;
   throw refusal;

@@ -24,6 +24,7 @@ const WORDS = {
     tracing: "Looking inside …",
     nothing: "Type a sentence to see inside the model.",
     failed: (sentence) => `This cannot be shown: ${sentence}`,
+    refusal: (_, sentence) => sentence,
     forced: (count) => `its first ${count === 1 ? "token was" : `${count} tokens were`} chosen by you`,
     free: "let the model choose again",
     atCheckpoint: (run, step) => `as the run “${run}” translated at step ${step}`,
@@ -51,6 +52,12 @@ const WORDS = {
     tracing: "正在查看模型内部……",
     nothing: "输入一个句子，看看模型内部发生了什么。",
     failed: (sentence) => `无法显示：${sentence}`,
+    refusal: (status, sentence) => {
+      const limit = sentence.match(/at most ([\d,]+) characters/)?.[1];
+      if (limit) return `最多 ${limit} 个字符。`;
+      if (status === 429 || status === 503) return "目前忙不过来，请稍后再试。";
+      return status === 500 ? "内部出错，详情见服务器日志。" : sentence;
+    },
     forced: (count) => `开头的 ${count} 个词元由您选定`,
     free: "让模型重新选择",
     atCheckpoint: (run, step) => `训练“${run}”第 ${step} 步时的译文`,
