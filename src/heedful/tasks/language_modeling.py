@@ -163,23 +163,18 @@ class TextModel:
         `training_text`, some text the model was trained on, tells `rms` how large gradients are.
         """
         segment_len, memory_len = self._reading(segment_len, memory_len)
-        ids, start_id = self.symbols.encode(_checked(text)), self.symbols.start_id
+        ids = self.symbols.encode(_checked(text))
         started = time.perf_counter()
+        reading = {
+            "start_id": self.symbols.start_id,
+            "memory_len": memory_len if isinstance(self.model, TransformerXL) else 0,
+            "segment_len": segment_len,
+        }
         squares = None
         if adaptation.kind == "rms":
-            known = self.symbols.encode(_checked(training_text or b""))
-            squares = mean_squares(
-                self.model, known, start_id=start_id, memory_len=self.memory_len, segment_len=self.segment_len
-            )
-        nats = score_dynamically(
-            self.model,
-            ids,
-            adaptation,
-            start_id=start_id,
-            memory_len=memory_len if isinstance(self.model, TransformerXL) else 0,
-            segment_len=segment_len,
-            squares=squares,
-        )
+            # Read as the text will be: shorter segments have larger gradients, and so have distances never met before.
+            squares = mean_squares(self.model, self.symbols.encode(_checked(training_text or b"")), **reading)
+        nats = score_dynamically(self.model, ids, adaptation, squares=squares, **reading)
         return Likelihood(nats, len(ids), len(text), time.perf_counter() - started)
 
     def _reading(self, segment_len: int | None, memory_len: int | None) -> tuple[int, int]:

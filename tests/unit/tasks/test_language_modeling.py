@@ -8,7 +8,7 @@ import heedful
 from heedful.config.language_modeling import LanguageModelRun
 from heedful.config.load import parse_any
 from heedful.errors import ModelFolderError, UserError
-from heedful.evaluation.dynamic import Adaptation
+from heedful.evaluation.dynamic import Adaptation, mean_squares, score_dynamically
 from heedful.models.folder_files import task_of
 from heedful.models.language_model_folder import load_language_model_folder
 from heedful.tasks.evaluate_text import find_texts, known_text
@@ -97,6 +97,19 @@ def test_each_kind_learns_scores_and_writes(tmp_path, overrides, kind):
     assert len(model.symbols.encode(written)) >= 50
     adapted = model.score_dynamically(text, Adaptation("sgd", rate=0.05, decay=0.0))
     assert adapted.nats < found.nats * 1.1
+
+
+def test_gradients_are_measured_on_text_that_is_read_as_the_text_to_be_scored(tmp_path):
+    """Longer segments have smaller gradients: steps scaled by those would be too large, and were."""
+    model = load_text_model(trained(tmp_path), device="cpu")
+    text, known = (tmp_path / "test.txt").read_bytes(), (tmp_path / "train.txt").read_bytes()[:600]
+    reading = {"memory_len": 40, "segment_len": 8}  # not those of training
+    found = model.score_dynamically(text, Adaptation("rms"), training_text=known, **reading)
+    reading["start_id"] = model.symbols.start_id
+    squares = mean_squares(model.model, model.symbols.encode(known), **reading)
+    nats = score_dynamically(model.model, model.symbols.encode(text), Adaptation("rms"), squares=squares, **reading)
+    assert found.nats == pytest.approx(nats, rel=1e-6)
+    assert found.nats < model.score(text, memory_len=40, segment_len=8).nats
 
 
 def test_a_run_can_begin_with_the_weights_of_another(tmp_path):
