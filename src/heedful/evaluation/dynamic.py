@@ -11,7 +11,6 @@ back more. The model's weights are as before when the scoring ends.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -105,11 +104,14 @@ def score_dynamically(
     named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     moves = _Moves(named, adaptation, squares)
     total = torch.zeros((), dtype=torch.float64, device=next(model.parameters()).device)  # read once: no waiting
-    with _weights_restored(list(named.values())), torch.no_grad():
-        reading = SegmentPass(model, ids, start_id=start_id, memory_len=memory_len, segment_len=segment_len)
-        for nats, gradients in reading.gradients():
-            total += nats
-            moves.apply(gradients)
+    reading = SegmentPass(model, ids, start_id=start_id, memory_len=memory_len, segment_len=segment_len)
+    try:
+        with torch.no_grad():
+            for nats, gradients in reading.gradients():
+                total += nats
+                moves.apply(gradients)
+    finally:
+        moves.undo()
     return float(total.item())
 
 
@@ -138,13 +140,6 @@ class _Moves:
         torch._foreach_addcmul_(steps, self._rates, gradients, value=-1.0)
         torch._foreach_add_(self._parameters, steps)
 
-
-@contextmanager
-def _weights_restored(parameters: list[nn.Parameter]) -> Iterator[None]:
-    kept = [parameter.detach().clone() for parameter in parameters]
-    try:
-        yield
-    finally:
-        with torch.no_grad():
-            for parameter, value in zip(parameters, kept, strict=True):
-                parameter.copy_(value)
+    def undo(self) -> None:
+        """Put the weights back where they began."""
+        torch._foreach_copy_(self._parameters, self._trained)

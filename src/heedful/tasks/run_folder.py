@@ -14,6 +14,8 @@ from heedful.errors import UserError
 from heedful.files import write_atomic
 from heedful.training.run_lock import is_locked
 
+Say = Callable[[str], None]
+
 CONFIG, TOKENIZER, ENVIRONMENT, MODEL = "config.toml", "tokenizer.json", "environment.json", "model"
 
 _MAY_CHANGE = (
@@ -58,7 +60,7 @@ def is_training(folder: Path) -> bool:
     return is_locked(folder)
 
 
-def check_run_folder(folder: Path, config: AnyRun, *, resume: bool, say: Callable[[str], None]) -> None:
+def check_run_folder(folder: Path, config: AnyRun, *, resume: bool, say: Say) -> None:
     """Refuse to overwrite a run, or to go on with one that was something else."""
     if not resume:
         if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):

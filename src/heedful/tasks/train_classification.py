@@ -31,8 +31,8 @@ from heedful.nn.ngrams import NgramCounts
 from heedful.tasks.classification import encode_documents
 from heedful.tasks.classification_validation import ClassificationValidator
 from heedful.tasks.folders import find_model_folder
-from heedful.tasks.run_folder import TOKENIZER, TrainingResult, has_begun
-from heedful.tasks.training import Say, Shipment, Trainee, check_same_shape, run_training
+from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
+from heedful.tasks.training import Shipment, Trainee, check_same_shape, run_training
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.classification_loss import classification_loss

@@ -25,8 +25,8 @@ from heedful.models.language_model_folder import (
 from heedful.models.transformer_xl import RelativeLayer, TransformerXL
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.language_modeling import TextModel
-from heedful.tasks.run_folder import TOKENIZER, TrainingResult, has_begun
-from heedful.tasks.training import Say, Shipment, Trainee, check_same_shape, run_training
+from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
+from heedful.tasks.training import Shipment, Trainee, check_same_shape, run_training
 from heedful.text.learning import learn_tokenizer
 from heedful.text.symbols import ByteSymbols, SubwordSymbols, Symbols, symbols_from_json
 from heedful.training.display import Display
@@ -65,7 +65,7 @@ def _prepare(config: LanguageModelRun, folder: Path, device: torch.device, say: 
         facts={
             "training bytes": texts.num_bytes,
             "symbols a step": training.num_streams * training.segment_len,
-            "memory": training.memory_len,
+            "positions remembered": training.memory_len,
         },
         save=partial(_save, config, texts.symbols),
         load=load_language_model_folder,

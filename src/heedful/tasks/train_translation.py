@@ -16,8 +16,8 @@ from heedful.models.folder import ModelFolder, SpecialIds, load_model_folder, mo
 from heedful.models.transformer import Transformer
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.tasks.folders import find_model_folder
-from heedful.tasks.run_folder import TrainingResult
-from heedful.tasks.training import Say, Shipment, Trainee, check_same_shape, run_training
+from heedful.tasks.run_folder import Say, TrainingResult
+from heedful.tasks.training import Shipment, Trainee, check_same_shape, run_training
 from heedful.tasks.training_data import TrainingData, direction_of, prepare_data
 from heedful.tasks.validation import Validator
 from heedful.text.tokenizer import Tokenizer

@@ -20,7 +20,7 @@ from heedful.files import JsonValue, remove_folder
 from heedful.models.build import count_parameters
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
-from heedful.tasks.run_folder import MODEL, TrainingResult, check_run_folder, run_folder_of, write_run_folder
+from heedful.tasks.run_folder import MODEL, Say, TrainingResult, check_run_folder, run_folder_of, write_run_folder
 from heedful.training.averaging import average_checkpoints, checkpoints_to_average
 from heedful.training.compilation import compile_layers
 from heedful.training.display import Display
@@ -29,8 +29,6 @@ from heedful.training.loop import Run, TrainingTask, start_state, train
 from heedful.training.recorded_step import BatchT
 from heedful.training.run_lock import RunLock
 from heedful.training.state import TrainState
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)

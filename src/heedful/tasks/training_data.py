@@ -15,12 +15,10 @@ from heedful.data.stream import BatchStream, prefetch
 from heedful.errors import DataError, UserError, count_of
 from heedful.models.folder import load_model_folder
 from heedful.tasks.folders import find_model_folder
-from heedful.tasks.run_folder import TOKENIZER, has_begun
+from heedful.tasks.run_folder import TOKENIZER, Say, has_begun
 from heedful.tasks.validation import ValidationPair
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
