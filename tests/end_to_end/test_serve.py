@@ -142,7 +142,9 @@ def test_greedy_search_tells_its_tokens_and_a_beam_its_sentences(server: ServerP
     warned = [[{"code": it.code, "message": it.message} for it in translation.warnings] for translation in found]
     assert any(warned), "what an untrained model writes is doubtful"
     assert [event["warnings"] for name, event in told if name == "sentence"] == warned
-    assert told[-1] == ("done", {"translatedText": " ".join(expected)})
+    whole = translator.translate(text, from_="en", to="de", beam_size=1)
+    assert told[-1] == ("done", {"translatedText": whole}), "one text, one translation"
+    assert "".join(event["before"] + event["text"] for name, event in told if name == "sentence") == whole
     written = [event["text"] for name, event in told if name == "token" and event["sentence"] == 0]
     assert len(written) > 1
     assert all(later.startswith(earlier.rstrip("\ufffd")) for earlier, later in pairwise(written))

@@ -34,10 +34,13 @@ def test_the_model_has_learned_something(heedful, small_run) -> None:
     assert sum(a == b for a, b in zip(ours, right, strict=True)) > len(right) / 3  # seconds of training are enough
 
 
-def test_text_in_the_command_gives_one_line_each_without_reading_stdin(heedful, small_run) -> None:
-    result = heedful("translate", "-m", small_run.run, "ten houses", "two\nlines", "")
+def test_text_in_the_command_keeps_its_lines_and_does_not_read_stdin(heedful, small_run) -> None:
+    result = heedful("translate", "-m", small_run.run, "ten houses", "five books\n\n  ten houses", "")
     assert result.returncode == 0
-    assert len(lines_of(result.stdout)) == 3
+    lines = lines_of(result.stdout)
+    assert len(lines) == 5
+    assert lines[2] == lines[4] == ""
+    assert lines[3] == "  " + lines[0]
 
 
 def test_no_input_gives_no_output(heedful, small_run) -> None:
@@ -67,10 +70,18 @@ def test_invalid_utf8_is_replaced_counted_and_said(heedful, small_run) -> None:
 
 
 def test_a_long_input_is_split_and_said_so(heedful, small_run) -> None:
-    text = " ".join(["on monday at half past seven."] * 200)
+    text = " ".join(["on monday at half past seven"] * 200)
     result = heedful("translate", "-m", small_run.run, stdin=text.encode() + b"\nten houses\n")
     assert len(lines_of(result.stdout)) == 2
-    assert "line 1: the input was longer than the model reads at once" in result.stderr.decode()
+    assert "line 1: a sentence was longer than the model reads at once and was translated in" in result.stderr.decode()
+
+
+def test_a_paragraph_is_translated_sentence_by_sentence(heedful, small_run) -> None:
+    sentences = ["Ten houses.", "Five books.", "Two cats."]
+    result = heedful("translate", "-m", small_run.run, stdin="\n".join([*sentences, " ".join(sentences), ""]).encode())
+    *one_by_one, together = lines_of(result.stdout)
+    assert together == " ".join(one_by_one)
+    assert b"longer than the model reads" not in result.stderr
 
 
 def test_starting_loads_neither_the_compiler_nor_what_only_training_needs(small_run) -> None:

@@ -14,7 +14,7 @@ from heedful.errors import UserError, count_of
 if TYPE_CHECKING:
     from heedful.tasks.demo import Demonstration
     from heedful.tasks.training_demo import DemoResult
-    from heedful.tasks.translation import Translation
+    from heedful.tasks.translated import Translation
 
 _NUM_SHOWN = 8
 

@@ -10,7 +10,7 @@ from heedful.cli.console import flush, note, open_stdin, warn, write_line
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
-    from heedful.tasks.translation import Translation
+    from heedful.tasks.translated import Translation
     from heedful.text.lines import LineReader
 
 

@@ -228,7 +228,7 @@ class DecodingConfig(Section):
     """An output has at most the input's tokens plus so many."""
 
     max_source_tokens: Count = 256
-    """Longer inputs are split at sentence ends, translated in parts, and joined."""
+    """A longer sentence is translated in parts, cut after clauses, else at spaces."""
 
     batch_tokens: Count = 4096
     """Padded source tokens decoded together."""

@@ -23,7 +23,8 @@ from heedful.insight.beam_tree import BeamTree, grow_tree
 from heedful.insight.tokens import Token, source_tokens, target_tokens
 from heedful.models.transformer import Transformer
 from heedful.tasks.output_warnings import OutputWarning
-from heedful.tasks.translation import Translator, clean_text
+from heedful.tasks.plan import without_surrogates
+from heedful.tasks.translation import Translator
 from heedful.text.lines import one_line
 
 MAX_TOKENS = 128
@@ -190,8 +191,8 @@ def trace_translation(
 def read_text(translator: Translator, text: str, *, to: str | None, from_: str | None) -> Reading:
     """Settle the languages and encode a text; refuse what cannot be shown."""
     translator.directions.check(from_, to)
-    text = clean_text(text)
-    if not text:
+    text = without_surrogates(text)
+    if not text.strip():
         raise UserError("The text to look into must not be empty, but is.")
     route = translator.directions.route(text, from_, to)
     if not route.steps or route.target is None:
@@ -228,7 +229,7 @@ def forced_log_probs(
 
 def _force(translator: Translator, model: Transformer, reading: Reading, text: str) -> Hypothesis:
     """Make a hypothesis of a given text."""
-    output_ids = translator.tokenizer.encode_target(clean_text(text))
+    output_ids = translator.tokenizer.encode_target(without_surrogates(text))
     _check_length("The hypothesis", len(output_ids), MAX_TOKENS)
     log_probs, _ = forced_log_probs(translator, model, reading.source_ids, output_ids)
     values = log_probs[range(len(output_ids)), output_ids].tolist()

@@ -41,9 +41,8 @@ from heedful.serving.pages import add_pages
 from heedful.serving.refusals import Refusal, describe, refuse
 from heedful.serving.rendering import answer_of, label_of, languages_of, percent, piece_of, server_sent, stream_event
 from heedful.serving.routing import EVENTS, EventStream, Server, body_of, ending_with_error, takes
-from heedful.serving.texts import TranslatedText
 from heedful.serving.tracing import add_other_traces, add_traces
-from heedful.serving.translating import Asked, TranslationEngine, Written
+from heedful.serving.translating import Asked, SentenceDone, TranslationEngine, Written
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import Piece, Wish, WritingEngine
 from heedful.text.language_detection import detect
@@ -245,17 +244,17 @@ class Metrics(Response):
 
 
 async def _told(
-    first: Written | TranslatedText | None, rest: AsyncIterator[Written | TranslatedText]
+    first: Written | SentenceDone | None, rest: AsyncIterator[Written | SentenceDone]
 ) -> AsyncIterator[bytes]:
     """Write the events of a translation."""
     texts: list[str] = []
     event = first
     while event is not None:
         yield stream_event(event, len(texts))
-        if isinstance(event, TranslatedText):
-            texts.append(event.text)
+        if isinstance(event, SentenceDone):
+            texts.append(event.before + event.unit.text)
         event = await anext(rest, None)
-    yield server_sent("done", {"translatedText": " ".join(texts)})
+    yield server_sent("done", {"translatedText": "".join(texts)})
 
 
 async def _written(first: Piece | None, rest: AsyncIterator[Piece]) -> AsyncIterator[bytes]:

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from heedful.errors import HeedfulError
 from heedful.serving.limits import Limits
@@ -46,8 +46,8 @@ class AbandonedError(Exception):
 class Runner(Protocol[Key, Result]):
     """Does the work of a batch."""
 
-    def __call__(self, key: Key, texts: Sequence[str], is_abandoned: Callable[[], bool]) -> Sequence[Result]:
-        """Return a result for each text; may raise `AbandonedError` when `is_abandoned`, which is cheap, says so."""
+    def __call__(self, key: Key, contents: Sequence[Any], is_abandoned: Callable[[], bool]) -> Sequence[Result]:
+        """Return a result for each content; may raise `AbandonedError` when `is_abandoned`, which is cheap, says so."""
 
 
 AnyKey = TypeVar("AnyKey")
@@ -56,12 +56,14 @@ AnyResult = TypeVar("AnyResult")
 
 @dataclass(eq=False)
 class Item(Generic[AnyKey, AnyResult]):
-    """One text to be done, and the future its caller awaits."""
+    """One thing to be done, and the future its caller awaits."""
 
     key: AnyKey
     """Items with equal keys may share a batch."""
 
-    text: str
+    content: Any
+    """What it is: a text, or what was planned for one."""
+
     num_tokens: int
     deadline: float
     """On the clock of `time.monotonic`."""
@@ -241,7 +243,7 @@ class Batcher(Generic[AnyKey, AnyResult]):
     def _run_batch(self, batch: Sequence[Item[AnyKey, AnyResult]]) -> None:
         try:
             results = self._run(
-                batch[0].key, [item.text for item in batch], lambda: not any(item.is_wanted for item in batch)
+                batch[0].key, [item.content for item in batch], lambda: not any(item.is_wanted for item in batch)
             )
         except AbandonedError:
             self._observer.on_abandoned(len(batch))

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from heedful.serving.answers import TranslateRequest
-from heedful.serving.texts import TranslatedText
-from heedful.serving.translating import Written
+from heedful.serving.translating import SentenceDone, Written
 from heedful.serving.writing import Piece
 from heedful.tasks.classification import Classification
 from heedful.tasks.output_warnings import OutputWarning
-from heedful.tasks.translation import Translation
+from heedful.tasks.translated import TranslatedUnit, Translation
 
 _NAMES = {
     "ar": "Arabic",
@@ -34,11 +33,11 @@ _NAMES = {
 }
 
 
-def answer_of(asked: TranslateRequest, done: Sequence[TranslatedText]) -> dict[str, Any]:
+def answer_of(asked: TranslateRequest, done: Sequence[Translation]) -> dict[str, Any]:
     """Write the answer of `/translate`: what was asked for and nothing else; a list for a list."""
     answer: dict[str, Any] = {"translatedText": [one.text for one in done]}
     if asked.alternatives:
-        answer["alternatives"] = [list(one.alternatives) for one in done]
+        answer["alternatives"] = [[other.text for other in one.alternatives[1:]] for one in done]
     if asked.source == "auto":
         answer["detectedLanguage"] = [_detected(one) for one in done]
     if asked.details:
@@ -46,11 +45,16 @@ def answer_of(asked: TranslateRequest, done: Sequence[TranslatedText]) -> dict[s
     return {name: values[0] for name, values in answer.items()} if isinstance(asked.q, str) else answer
 
 
-def stream_event(event: Written | TranslatedText, number: int) -> bytes:
+def stream_event(event: Written | SentenceDone, number: int) -> bytes:
     """Write one event of a stream; `number` counts the sentences."""
     if isinstance(event, Written):
         return server_sent("token", {"sentence": number, "token": event.token, "text": event.text})
-    content = {"sentence": number, "text": event.text, "warnings": _warnings(event.warnings)}
+    content = {
+        "sentence": number,
+        "before": event.before,
+        "text": event.unit.text,
+        "warnings": _warnings(event.unit.warnings),
+    }
     return server_sent("sentence", content)
 
 
@@ -103,14 +107,14 @@ def label_of(found: Classification, *, explain: bool) -> dict[str, Any]:
     return answer
 
 
-def _detected(one: TranslatedText) -> dict[str, Any]:
-    confidence = one.route.confidence
+def _detected(one: Translation) -> dict[str, Any]:
+    confidence = one.source_confidence
     # A text without letters is in no language; one the model knows only one language for is in that.
-    known = 100.0 if one.route.source else 0.0
-    return {"language": one.route.source or "en", "confidence": known if confidence is None else percent(confidence)}
+    known = 100.0 if one.source_language else 0.0
+    return {"language": one.source_language or "en", "confidence": known if confidence is None else percent(confidence)}
 
 
-def _details(unit: Translation) -> dict[str, Any]:
+def _details(unit: TranslatedUnit) -> dict[str, Any]:
     best = unit.alternatives[0]
     return {
         "source": unit.source,

@@ -12,18 +12,19 @@ from typing import Any
 from heedful.serving.batching import Observer
 from heedful.serving.interruption import InterruptibleModel
 from heedful.serving.limits import Limits
-from heedful.serving.texts import TextPlan, TranslatedText, assemble, plan_text
 from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace
-from heedful.tasks.translation import Translation, Translator
-from heedful.text.sentences import split_sentences
+from heedful.tasks.plan import TextPlan, Unit, gap_between
+from heedful.tasks.translated import Alternative, TranslatedUnit, Translation, assemble
+from heedful.tasks.translation import Translator
+from heedful.text.lines import one_line
+
+_NOTHING = Alternative("", 0.0, 0.0, "eos", ())
 
 
 @dataclass(frozen=True)
 class TranslationKey:
-    """What texts of one batch have in common."""
+    """What units of one batch have in common; languages they need not share."""
 
-    source: str | None
-    target: str | None
     beam_size: int | None
     n_best: int
 
@@ -46,6 +47,14 @@ class Written:
     text: str
 
 
+@dataclass(frozen=True)
+class SentenceDone:
+    """One more sentence of a text: what stands before it in the translation of the whole text, and the sentence."""
+
+    before: str
+    unit: TranslatedUnit
+
+
 class TranslationEngine(Workplace):
     """A translator at work."""
 
@@ -62,41 +71,50 @@ class TranslationEngine(Workplace):
         """Settle languages and units of the texts; raises `UserError` for what cannot be done, or `RefusedError`."""
         self.queue.check_open()
         self.translator.directions.check(asked.source, asked.target)
-        return [plan_text(self.translator, text, asked.source, asked.target) for text in texts]
+        return self.translator.planner.plan(texts, asked.source, asked.target)
 
-    async def translate(self, plans: Sequence[TextPlan], asked: Asked) -> list[TranslatedText]:
+    async def translate(self, plans: Sequence[TextPlan], asked: Asked) -> list[Translation]:
         """Translate planned texts together with whatever else is waiting; raises `RefusedError`."""
-        items = [self.item(_key(plan, asked), unit.text, unit.num_tokens) for plan in plans for unit in plan.units]
+        items = [self.item(_key(asked), unit, len(unit.source_ids)) for plan in plans for unit in plan.units]
         done = iter(await self.results(items))
         return [assemble(plan, [next(done) for _ in plan.units]) for plan in plans]
 
-    async def stream(self, text: str, asked: Asked) -> AsyncIterator[Written | TranslatedText]:
+    async def stream(self, text: str, asked: Asked) -> AsyncIterator[Written | SentenceDone]:
         """Translate sentence by sentence and yield each when it is done, in order; greedy search also tells its tokens.
 
         A beam search changes its mind until a sentence ends, so nothing of it is told before. All sentences are
-        admitted together, before the first result: what has begun is not refused in the middle.
+        admitted together, before the first result: what has begun is not refused in the middle. What stands before a
+        sentence and the sentence, one after the other, are the translation of the whole text.
         """
-        sentences = [sentence.replace("\n", " ") for sentence in split_sentences(text) if sentence.strip()]
-        plans = self.plan(sentences, asked)
+        (plan,) = self.plan([text], asked)
+        if not plan.route.steps:
+            left = assemble(plan, [])
+            yield SentenceDone("", TranslatedUnit(text, left.alternatives, left.warnings))
+            return
         is_told = asked.beam_size == 1 and asked.n_best == 1
-        heard: list[asyncio.Queue[Written | None]] = [asyncio.Queue() for _ in plans]
-        keys = [
-            self._told(plan, asked, ear) if is_told else _key(plan, asked)
-            for plan, ear in zip(plans, heard, strict=True)
+        heard: list[asyncio.Queue[Written | None]] = [asyncio.Queue() for _ in plan.units]
+        items = [
+            self.item(self._told(asked, ear) if is_told else _key(asked), unit, len(unit.source_ids))
+            for unit, ear in zip(plan.units, heard, strict=True)
         ]
-        parts = [
-            [self.item(key, unit.text, unit.num_tokens) for unit in plan.units]
-            for plan, key in zip(plans, keys, strict=True)
-        ]
-        items = [item for part in parts for item in part]
         self.submit(items)
         try:
-            for plan, part, ear in zip(plans, parts, heard, strict=True):
-                results = asyncio.ensure_future(self.wait(part))
-                results.add_done_callback(lambda _, ear=ear: ear.put_nowait(None))  # type: ignore[misc]
-                while (written := await ear.get()) is not None:
-                    yield written
-                yield assemble(plan, await results)
+            rest = zip(items, heard, strict=True)
+            before = ""
+            for number, line in enumerate(plan.lines):
+                before += ("\n" if number else "") + one_line(line.indent)
+                written_of_line = ""
+                for _ in line.units:
+                    item, ear = next(rest)
+                    results = asyncio.ensure_future(self.wait([item]))
+                    results.add_done_callback(lambda _, ear=ear: ear.put_nowait(None))  # type: ignore[misc]
+                    while (written := await ear.get()) is not None:
+                        yield written
+                    (unit,) = await results
+                    yield SentenceDone(before + gap_between(written_of_line, unit.text), unit)
+                    before, written_of_line = "", written_of_line + unit.text
+            if before:
+                yield SentenceDone(before, TranslatedUnit("", (_NOTHING,)))
         finally:
             self.queue.withdraw(items)
 
@@ -106,27 +124,26 @@ class TranslationEngine(Workplace):
         (result,) = await self.results([self.item(key, "", num_tokens)])
         return result
 
-    def _told(self, plan: TextPlan, asked: Asked, ear: "asyncio.Queue[Written | None]") -> Exclusive:
+    def _told(self, asked: Asked, ear: "asyncio.Queue[Written | None]") -> Exclusive:
         """Make work of a unit whose tokens are told while they are written."""
         loop = asyncio.get_running_loop()
-        key = _key(plan, asked)
 
-        def work(text: str, is_abandoned: IsAbandoned) -> Translation:
+        def work(unit: Unit, is_abandoned: IsAbandoned) -> TranslatedUnit:
             # On a way through a third language, what is written first is not the translation.
-            self._model.on_tokens = _Speller(self.translator, loop, ear) if len(plan.route.steps) == 1 else None
+            self._model.on_tokens = _Speller(self.translator, loop, ear) if len(unit.steps) == 1 else None
             try:
-                return self.run_batch(key, [text], is_abandoned)[0]
+                return self.run_batch(_key(asked), [unit], is_abandoned)[0]
             finally:
                 self._model.on_tokens = None
 
         return Exclusive(work)
 
-    def run_batch(self, key: TranslationKey, texts: Sequence[str], is_abandoned: IsAbandoned) -> Sequence[Translation]:
-        """Translate texts that are asked for in the same way, on the worker thread."""
+    def run_batch(
+        self, key: TranslationKey, units: Sequence[Unit], is_abandoned: IsAbandoned
+    ) -> Sequence[TranslatedUnit]:
+        """Translate units that are asked for in the same way, on the worker thread."""
         self._model.is_abandoned = is_abandoned
-        return self._interruptible.translate_detailed(
-            texts, to=key.target, from_=key.source, beam_size=key.beam_size, n_best=key.n_best
-        )
+        return self._interruptible.translate_units(units, beam_size=key.beam_size, n_best=key.n_best)
 
 
 class _Speller:
@@ -149,5 +166,5 @@ class _Speller:
         self._loop.call_soon_threadsafe(self._heard.put_nowait, written)
 
 
-def _key(plan: TextPlan, asked: Asked) -> TranslationKey:
-    return TranslationKey(plan.route.source, plan.route.target, asked.beam_size, asked.n_best)
+def _key(asked: Asked) -> TranslationKey:
+    return TranslationKey(asked.beam_size, asked.n_best)

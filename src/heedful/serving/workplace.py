@@ -20,9 +20,9 @@ IsAbandoned = Callable[[], bool]
 
 @dataclass(frozen=True, eq=False)
 class Exclusive:
-    """Work that has the model to itself, given a text and whether anybody still waits. Equal only to itself."""
+    """Work that has the model to itself, given its content and whether anybody still waits. Equal only to itself."""
 
-    work: Callable[[str, IsAbandoned], Any]
+    work: Callable[[Any, IsAbandoned], Any]
 
 
 class Workplace:
@@ -36,15 +36,15 @@ class Workplace:
         self._limits = limits
         self.queue: Batcher[Any, Any] = Batcher(model_id, self._run, limits, observer)
 
-    def run_batch(self, key: Any, texts: Sequence[str], is_abandoned: IsAbandoned) -> Sequence[Any]:
+    def run_batch(self, key: Any, contents: Sequence[Any], is_abandoned: IsAbandoned) -> Sequence[Any]:
         """Do the work of a batch, on the worker thread; where all work is exclusive there is none."""
         raise NotImplementedError
 
-    def item(self, key: Any, text: str, num_tokens: int) -> AnyItem:
-        """Make an item of a text; it has as long as the server gives every request."""
+    def item(self, key: Any, content: Any, num_tokens: int) -> AnyItem:
+        """Make an item of a text, or of what was planned for one; it has as long as the server gives every request."""
         deadline = time.monotonic() + self._limits.deadline_seconds
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        return Item(key, text, num_tokens, deadline, future, is_alone=isinstance(key, Exclusive))
+        return Item(key, content, num_tokens, deadline, future, is_alone=isinstance(key, Exclusive))
 
     async def results(self, items: Sequence[AnyItem]) -> list[Any]:
         """Have the items done and wait for them; whoever stops waiting takes them back. Raises `RefusedError`."""
@@ -74,7 +74,7 @@ class Workplace:
             sentence = "The answer did not come in time. Try again later, with less text."
             raise RefusedError("late", sentence, 2) from None
 
-    def _run(self, key: Any, texts: Sequence[str], is_abandoned: IsAbandoned) -> Sequence[Any]:
+    def _run(self, key: Any, contents: Sequence[Any], is_abandoned: IsAbandoned) -> Sequence[Any]:
         if isinstance(key, Exclusive):
-            return [key.work(texts[0], is_abandoned)]
-        return self.run_batch(key, texts, is_abandoned)
+            return [key.work(contents[0], is_abandoned)]
+        return self.run_batch(key, contents, is_abandoned)

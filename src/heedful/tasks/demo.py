@@ -14,7 +14,8 @@ from pathlib import Path
 
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.loading import load_translator
-from heedful.tasks.translation import Alternative, Translation, Translator
+from heedful.tasks.translated import Alternative, Translation
+from heedful.tasks.translation import Translator
 from heedful.text.tokenizer import SPACE_MARK
 
 LANGUAGES = {"en": "English", "de": "German", "fr": "French", "zh": "Chinese"}

@@ -17,7 +17,8 @@ from heedful.data.readers import read_pairs
 from heedful.errors import count_of
 from heedful.files import write_atomic
 from heedful.tasks.training_data import direction_of
-from heedful.tasks.translation import Translation, Translator
+from heedful.tasks.translated import Translation
+from heedful.tasks.translation import Translator
 from heedful.text.lines import one_line
 
 _AT_ONCE = 1 << 16

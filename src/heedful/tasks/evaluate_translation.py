@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from heedful.evaluation.scores import Comparison, Score, compare_systems, score_corpus, tokenizer_of
 from heedful.tasks.test_sets import TestSentences
-from heedful.tasks.translation import Translation, Translator
+from heedful.tasks.translated import Translation
+from heedful.tasks.translation import Translator
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from heedful.native.library import NativeUnavailableError, must_compile
 from heedful.tasks.device import choose_device
 from heedful.tasks.directions import Directions
 from heedful.tasks.folders import find_model_folder
+from heedful.tasks.learned_text import joined_tokens
 from heedful.tasks.output_warnings import LOW_CONFIDENCE
 from heedful.tasks.translation import Translator, max_positions
 from heedful.text.tokenizer import Tokenizer
@@ -81,6 +82,7 @@ def translator_of(
         max_positions=min(positions, default=None),
         directions=directions_of(first),
         low_confidence=float(threshold) if isinstance(threshold, int | float) else LOW_CONFIDENCE,
+        joined_tokens=joined_tokens(first.facts),
         float_twin=float_twin,
     )
 

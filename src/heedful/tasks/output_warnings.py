@@ -61,7 +61,6 @@ class Output:
     token_log_probs: Sequence[float]
     finish_reason: str
     num_source_tokens: int
-    num_parts: int = 1
     num_unknown: int = 0
     """Characters of the source that no piece of the vocabulary has."""
 
@@ -69,11 +68,6 @@ class Output:
 def find_warnings(output: Output, *, low_confidence: float = LOW_CONFIDENCE) -> Iterator[OutputWarning]:
     """Yield what is to be known about an output, what was done first."""
     source, text = output.source[:_LOOKED_AT], output.text[:_LOOKED_AT]
-    if output.num_parts > 1:
-        yield OutputWarning(
-            "split",
-            f"the input was longer than the model reads at once and was translated in {output.num_parts} parts.",
-        )
     if output.finish_reason == "length":
         yield OutputWarning("truncated", "the translation was cut at the length cap (`decoding.extra_tokens`).")
     if output.finish_reason == "error":

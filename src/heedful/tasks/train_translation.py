@@ -16,6 +16,7 @@ from heedful.models.folder import ModelFolder, SpecialIds, load_model_folder, mo
 from heedful.models.transformer import Transformer
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.tasks.folders import find_model_folder
+from heedful.tasks.learned_text import LEARNED_TEXT
 from heedful.tasks.run_folder import Say, TrainingResult
 from heedful.tasks.training import Shipment, Trainee, check_same_shape, run_training
 from heedful.tasks.training_data import TrainingData, direction_of, prepare_data
@@ -41,7 +42,11 @@ def _prepare(config: RunConfig, folder: Path, device: torch.device, say: Say) ->
         identity={"tokenizer_sha256": data.tokenizer.fingerprint},
         compiled=(EncoderLayer, DecoderLayer),
         task=lambda _: _task(config, data),
-        facts={"training pairs": data.num_pairs, "decoding": config.decoding.model_dump(mode="json")},
+        facts={
+            "training pairs": data.num_pairs,
+            "decoding": config.decoding.model_dump(mode="json"),
+            LEARNED_TEXT: data.learned_text,
+        },
         save=partial(_save, config, data.tokenizer),
         load=load_model_folder,
     )

@@ -4,7 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
+
+from pydantic import JsonValue
 
 from heedful.config.data import Corpus, DataConfig
 from heedful.config.run import RunConfig
@@ -15,10 +18,14 @@ from heedful.data.stream import BatchStream, prefetch
 from heedful.errors import DataError, UserError, count_of
 from heedful.models.folder import load_model_folder
 from heedful.tasks.folders import find_model_folder
+from heedful.tasks.learned_text import learned_text
 from heedful.tasks.run_folder import TOKENIZER, Say, has_begun
 from heedful.tasks.validation import ValidationPair
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
+
+_NUM_LOOKED_AT = 1000
+"""Pairs of each corpus that say whether its lines are sentences or paragraphs."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,8 @@ class TrainingData:
 
     num_pairs: int
     validation: list[ValidationPair]
+    learned_text: dict[str, JsonValue]
+    """What the training text is like, as learned_text.py says it."""
 
 
 def prepare_data(config: RunConfig, folder: Path, *, pin_memory: bool, say: Say) -> TrainingData:
@@ -51,7 +60,18 @@ def prepare_data(config: RunConfig, folder: Path, *, pin_memory: bool, say: Say)
         max_tokens=config.data.filters.max_tokens,
     )
     say(f"An epoch has {stream.num_batches(0):,} batches; validation is on {count_of(len(validation), 'pair')}.")
-    return TrainingData(tokenizer, partial(prefetch, stream, pin_memory=pin_memory), len(store), validation)
+    return TrainingData(
+        tokenizer,
+        partial(prefetch, stream, pin_memory=pin_memory),
+        len(store),
+        validation,
+        learned_text(tokenizer, _first_sources(config.data)),
+    )
+
+
+def _first_sources(data: DataConfig) -> list[str]:
+    """Return the sources of the first pairs of each corpus: enough to know what kind of text it is."""
+    return [pair.source for corpus in data.train for pair in islice(read_pairs(corpus), _NUM_LOOKED_AT)]
 
 
 def corpus_weights(data: DataConfig, sizes: Sequence[int]) -> list[float]:

@@ -1,9 +1,8 @@
 """Translating text with a loaded model: the `Translator` that `heedful.load` returns.
 
-Languages are settled, text is encoded, over-long inputs are split at sentence ends, inputs of similar length are
-searched together, and the parts come back as text in the order they were given, with warnings where they are doubtful.
-The result for a sentence does not depend on the others.
-This file wires the tokenizer, the model and the search; it knows none of them from the inside.
+A text is planned (plan.py: languages, lines, sentences), inputs of similar length are searched together, and the text
+is put together again (translated.py), with warnings where it is doubtful. The result for a sentence does not depend on
+the others. This file wires the tokenizer, the model and the search; it knows none of them from the inside.
 """
 
 import copy
@@ -16,65 +15,17 @@ from torch import Tensor
 
 from heedful.config.model import LearnedPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
-from heedful.decoding import Decodable, FinishReason, Hypothesis, Recorder, search
+from heedful.decoding import Decodable, Hypothesis, Recorder, search
 from heedful.errors import UserError
 from heedful.models.transformer import Transformer
 from heedful.tasks.device import within_memory
-from heedful.tasks.directions import Directions, Route
-from heedful.tasks.long_inputs import join_parts, split_long
-from heedful.tasks.output_warnings import LOW_CONFIDENCE, Output, OutputWarning, find_warnings
+from heedful.tasks.directions import Directions
+from heedful.tasks.output_warnings import LOW_CONFIDENCE, Output, find_warnings
+from heedful.tasks.plan import Planner, Unit
 from heedful.tasks.streaming import group_lines
+from heedful.tasks.translated import Alternative, TranslatedUnit, Translation, assemble
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """One output of the search for an input."""
-
-    text: str
-    score: float
-    """Log-probability divided by the length penalty; the mean over the parts of a split input."""
-
-    log_prob: float
-    """Logarithm of the probability; the sum over the parts of a split input."""
-
-    finish_reason: FinishReason
-    tokens: tuple[str, ...]
-    """The pieces the text is made of, and the end symbol where the model wrote it: after each part of a split input."""
-
-    token_log_probs: tuple[float, ...] = ()
-    """One for each of `tokens`; their sum is `log_prob`."""
-
-
-@dataclass(frozen=True)
-class Translation:
-    """The translation of one input."""
-
-    source: str
-    alternatives: tuple[Alternative, ...]
-    """As many outputs as `n_best` asked for and the search found, best first; the first is the translation."""
-
-    warnings: tuple[OutputWarning, ...] = ()
-    """What the user should know about this one: a stable code and a sentence each."""
-
-    source_language: str | None = None
-    """As given or detected; None for an empty text."""
-
-    source_confidence: float | None = None
-    """How sure the detection is, from 0 to 1; None when nothing had to be detected."""
-
-    target_language: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The translation."""
-        return self.alternatives[0].text
-
-    @property
-    def score(self) -> float:
-        """The score of the translation; see `Alternative`."""
-        return self.alternatives[0].score
 
 
 @dataclass(frozen=True)
@@ -85,24 +36,6 @@ class _Request:
     n_best: int
     prefix_ids: tuple[int, ...] = ()
     recorder: Recorder | None = None
-
-
-@dataclass(frozen=True)
-class _Draft:
-    """What has been made of one input so far."""
-
-    alternatives: tuple[Alternative, ...]
-    warnings: tuple[OutputWarning, ...] = ()
-
-    @classmethod
-    def of(cls, text: str) -> "_Draft":
-        """Begin with the text as it is."""
-        return cls((Alternative(text, 0.0, 0.0, "eos", ()),))
-
-    def then(self, later: "_Draft") -> "_Draft":
-        """Let a translation of this one take its place; what was doubtful stays so."""
-        codes = {warning.code for warning in self.warnings}
-        return _Draft(later.alternatives, self.warnings + tuple(w for w in later.warnings if w.code not in codes))
 
 
 class Translator:
@@ -120,10 +53,12 @@ class Translator:
         max_positions: int | None = None,
         directions: Directions | None = None,
         low_confidence: float = LOW_CONFIDENCE,
+        joined_tokens: int = 0,
         float_twin: Callable[[], Transformer] | None = None,
     ) -> None:
         """Wire the parts; without `directions` there is one, from the source to the target language.
 
+        Neighbouring sentences of a line are read together up to `joined_tokens`, where the model has learned that.
         `float_twin` makes the model again as one that can be looked into, where `model` is an engine that cannot.
         """
         self.model = model
@@ -135,6 +70,7 @@ class Translator:
         self.directions = directions or Directions([(source_language, target_language)])
         self._max_positions = max_positions
         self._low_confidence = low_confidence
+        self._joined_tokens = joined_tokens
         self._float_twin = float_twin
         self._readable: Transformer | None = model if isinstance(model, Transformer) else None
         first_bytes = [id_ for value, id_ in enumerate(tokenizer.source.byte_ids) if not 0x80 <= value < 0xC0]
@@ -188,19 +124,20 @@ class Translator:
         the language of each text, where the model knows several.
         """
         request = self._request(to, from_, beam_size, n_best)
-        texts = [clean_text(text) for text in texts]
-        routes = [self.directions.route(text, from_, to) for text in texts]
-        drafts = [_Draft.of(text) for text in texts]
-        for step in range(max((len(route.steps) for route in routes), default=0)):
-            numbers = [number for number, route in enumerate(routes) if len(route.steps) > step]
-            made = self._translate_into(
-                [drafts[number].alternatives[0].text for number in numbers],
-                [routes[number].steps[step] for number in numbers],
-                request,
-            )
-            for number, draft in zip(numbers, made, strict=True):
-                drafts[number] = drafts[number].then(draft)
-        return [_translation(*parts) for parts in zip(texts, routes, drafts, strict=True)]
+        plans = self.planner.plan(texts, from_, to)
+        found = iter(self._translate_units([unit for plan in plans for unit in plan.units], request))
+        return [assemble(plan, [next(found) for _ in plan.units]) for plan in plans]
+
+    @property
+    def planner(self) -> Planner:
+        """What settles languages and units of texts, before anything is translated."""
+        return Planner(self.tokenizer, self.directions, self.max_source_tokens(), self._joined_tokens)
+
+    def translate_units(
+        self, units: Sequence[Unit], *, beam_size: int | None = None, n_best: int = 1
+    ) -> list[TranslatedUnit]:
+        """Translate what a plan has cut texts into, in order; the units may belong to different plans."""
+        return self._translate_units(units, self._search_request(beam_size, n_best))
 
     def translate_lines(
         self,
@@ -270,15 +207,19 @@ class Translator:
                 raise UserError(f"`{name}` must be at least 1, but is {value}.")
         return _Request(max(beam, n_best), n_best)
 
-    def _translate_into(self, texts: Sequence[str], languages: Sequence[str], request: _Request) -> list[_Draft]:
-        """Translate texts, each into its language."""
-        tags = languages if self.tokenizer.languages else None
-        parts_of = split_long(self.tokenizer, texts, tags, self.max_source_tokens())
-        found = iter(self._search_all([part for parts in parts_of for part in parts], request))
-        return [
-            self._assemble(text, language, parts, [next(found) for _ in parts], request)
-            for text, language, parts in zip(texts, languages, parts_of, strict=True)
-        ]
+    def _translate_units(self, units: Sequence[Unit], request: _Request) -> list[TranslatedUnit]:
+        """Translate units by their first step, and what comes out of it by the others."""
+        found = self._search_all([list(unit.source_ids) for unit in units], request)
+        done = [self._translated(unit, hypotheses) for unit, hypotheses in zip(units, found, strict=True)]
+        onward = [number for number, unit in enumerate(units) if len(unit.steps) > 1]
+        if onward:
+            parts_of = self.planner.units(
+                [done[number].text for number in onward], [units[number].steps[1:] for number in onward]
+            )
+            later = iter(self._translate_units([part for parts in parts_of for part in parts], request))
+            for number, parts in zip(onward, parts_of, strict=True):
+                done[number] = done[number].then([next(later) for _ in parts])
+        return done
 
     def max_source_tokens(self) -> int:
         """Return how many tokens the model reads at once; longer texts are split."""
@@ -315,39 +256,30 @@ class Translator:
             recorder=request.recorder,
         )
 
-    def _assemble(
-        self, source: str, language: str, parts: list[list[int]], found: list[list[Hypothesis]], request: _Request
-    ) -> _Draft:
-        """Join the parts of one input: alternative k is made of each part's k-th, or its last when it has fewer."""
-        if not found:
-            return _Draft.of("")
-        num_alternatives = min(request.n_best, max(len(part) for part in found))
-        ranked = [[part[min(rank, len(part) - 1)] for part in found] for rank in range(num_alternatives)]
-        alternatives = tuple(self._join(chosen) for chosen in ranked)
-        best = alternatives[0]
+    def _translated(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> TranslatedUnit:
+        """Spell what was found for a unit, and look whether it is doubtful."""
+        alternatives = tuple(
+            Alternative(
+                text=one_line(self.tokenizer.decode_target(hypothesis.token_ids)),
+                score=hypothesis.score,
+                log_prob=hypothesis.log_prob,
+                finish_reason=hypothesis.finish_reason,
+                tokens=tuple(self._pieces(hypothesis)),
+                token_log_probs=tuple(hypothesis.token_log_probs),
+            )
+            for hypothesis in hypotheses
+        )
         output = Output(
-            source=source,
-            text=best.text,
-            target_language=language,
-            token_log_probs=best.token_log_probs,
-            finish_reason=best.finish_reason,
-            num_source_tokens=sum(len(part) for part in parts),
-            num_parts=len(parts),
-            num_unknown=sum(id_ in self._unknown_ids for part in parts for id_ in part),
+            source=unit.text,
+            text=alternatives[0].text,
+            target_language=unit.steps[0],
+            token_log_probs=alternatives[0].token_log_probs,
+            finish_reason=alternatives[0].finish_reason,
+            num_source_tokens=len(unit.source_ids),
+            num_unknown=sum(id_ in self._unknown_ids for id_ in unit.source_ids),
         )
-        return _Draft(alternatives, tuple(find_warnings(output, low_confidence=self._low_confidence)))
-
-    def _join(self, chosen: list[Hypothesis]) -> Alternative:
-        reasons = [hypothesis.finish_reason for hypothesis in chosen]
-        reason: FinishReason = "error" if "error" in reasons else "length" if "length" in reasons else "eos"
-        return Alternative(
-            text=one_line(join_parts([self.tokenizer.decode_target(hypothesis.token_ids) for hypothesis in chosen])),
-            score=sum(hypothesis.score for hypothesis in chosen) / len(chosen),
-            log_prob=sum(hypothesis.log_prob for hypothesis in chosen),
-            finish_reason=reason,
-            tokens=tuple(piece for hypothesis in chosen for piece in self._pieces(hypothesis)),
-            token_log_probs=tuple(value for hypothesis in chosen for value in hypothesis.token_log_probs),
-        )
+        warnings = tuple(find_warnings(output, low_confidence=self._low_confidence))
+        return TranslatedUnit(unit.text, alternatives, warnings)
 
     def _pieces(self, hypothesis: Hypothesis) -> list[str]:
         """Spell what was written, the end symbol included: it was chosen like every other token."""
@@ -358,12 +290,6 @@ class Translator:
 def max_positions(config: TransformerConfig) -> int | None:
     """Return how many positions a model has, None when any number."""
     return config.positions.max_len if isinstance(config.positions, LearnedPositions) else None
-
-
-def clean_text(text: str) -> str:
-    """Take away what cannot be encoded as UTF-8 (lone surrogates), and let blank text be empty."""
-    text = text.encode("utf-8", errors="replace").decode("utf-8")
-    return text if text.strip() else ""
 
 
 def _pad(sources: Sequence[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
@@ -382,17 +308,3 @@ def _batches_by_length(parts: Sequence[list[int]], batch_tokens: int) -> Iterato
         rows = max(1, batch_tokens // len(parts[order[start]]))
         yield order[start : start + rows]
         start += rows
-
-
-def _translation(text: str, route: Route, draft: _Draft) -> Translation:
-    """Say what became of a text: how it was translated, then what is doubtful about it."""
-    warnings = draft.warnings
-    if len(route.steps) > 1:
-        untrained = f'the model was not trained from "{route.source}" to "{route.target}"'
-        message = f'{untrained}, so the text was translated through "{route.steps[0]}".'
-        warnings = (OutputWarning("pivot", message), *warnings)
-    if text and not route.steps:
-        message = f'the text is in "{route.target}" already and was left as it is.'
-        warnings = (OutputWarning("unchanged", message), *warnings)
-    alternatives = draft.alternatives if route.steps else _Draft.of(one_line(text)).alternatives
-    return Translation(text, alternatives, warnings, route.source, route.confidence, route.target)

@@ -20,7 +20,8 @@ from heedful.files import replace_folder
 from heedful.models.folder import load_model_folder, save_model_folder
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.test_sets import TestSet, read_sentences
-from heedful.tasks.translation import Translation, Translator
+from heedful.tasks.translated import Translation
+from heedful.tasks.translation import Translator
 
 DOUBTED_SHARE = 0.02
 """Of the validation lines, so many are flagged as doubtful: few enough that a flag is worth reading."""

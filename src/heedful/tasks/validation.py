@@ -89,6 +89,7 @@ class Validator:
             target_language=pairs[0].target_language,
             device=next(model.parameters()).device,
             max_positions=max_positions(self.config.model),
+            joined_tokens=self.config.decoding.max_source_tokens,  # lines as long as those it learns from
         )
         return translator.translate([pair.source for pair in pairs], beam_size=1)
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from heedful.tasks.demo import Word, confidence, words_of
-from heedful.tasks.translation import Alternative
+from heedful.tasks.translated import Alternative
 
 
 def alternative(pieces: dict[str, float], finish_reason: str = "eos") -> Alternative:

@@ -40,11 +40,10 @@ def test_every_flag_has_its_code_and_a_sentence() -> None:
         text="where is the where is the where is the where is the",
         token_log_probs=[-3.0] * 60,
         finish_reason="length",
-        num_parts=2,
         num_unknown=9,
     )
     assert codes(bad) == [
-        "split", "truncated", "low_confidence", "looping", "copied", "length", "unknown_characters",
+        "truncated", "low_confidence", "looping", "copied", "length", "unknown_characters",
     ]  # fmt: skip
     assert all(str(warning)[0].islower() and str(warning).endswith(".") for warning in find_warnings(bad))
     assert codes(replace(GOOD, finish_reason="error")) == ["broken"]

@@ -18,7 +18,7 @@ from heedful.tasks.translation import Translator
 from .tiny_models import make_model, save_model
 
 LANGUAGES = ("de", "en", "fr", "zh")
-SOURCES = ["where is the station", "the station", "", "is " * 40]
+SOURCES = ["where is the station", "The station. Where is it?", "", "is " * 40]
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +77,8 @@ def test_between_two_languages_the_way_leads_through_english(multilingual: Trans
 
 
 def test_text_in_the_wanted_language_is_handed_back(multilingual: Translator) -> None:
-    [found] = multilingual.translate_detailed(["Where is the nearest\nstation, please?"], to="en")
-    assert found.text == "Where is the nearest station, please?"
+    [found] = multilingual.translate_detailed(["Where is the nearest\n  station, please?"], to="en")
+    assert found.text == "Where is the nearest\n  station, please?"
     assert [(warning.code, warning.message) for warning in found.warnings] == [
         ("unchanged", 'the text is in "en" already and was left as it is.')
     ]

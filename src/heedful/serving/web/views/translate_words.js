@@ -49,7 +49,7 @@ const TRANSLATE_WORDS = {
     tooMuch: (sentence) => `This is too much at once. ${sentence}`,
     refused: (sentence) => sentence,
     warnings: {
-      split: "The text was longer than the model reads at once and was translated in parts.",
+      split: "A sentence was longer than the model reads at once and was translated in parts.",
       truncated: "The translation was cut at its greatest length.",
       broken: "The model's output was not a number; the translation may be incomplete.",
       pivot: "The model has not learned this pair, so the text went through a third language.",
@@ -104,7 +104,7 @@ const TRANSLATE_WORDS = {
     tooMuch: (sentence) => `一次提交的内容太多。服务器说：${sentence}`,
     refused: (sentence) => `服务器说：${sentence}`,
     warnings: {
-      split: "原文超过模型一次能读的长度，已分段翻译。",
+      split: "有一个句子超过模型一次能读的长度，已分段翻译。",
       truncated: "译文达到长度上限，后面被截断了。",
       broken: "模型的输出不是数字，译文可能不完整。",
       pivot: "模型没有学过这个语言对，译文经过了第三种语言。",
