@@ -10,7 +10,7 @@ Fits = Callable[[str], bool]
 
 # A sentence ends after . ! ? … (and closing quotes or brackets) before white space, and after the full-width forms of
 # Chinese and Japanese, which no space follows. The white space belongs to the sentence before it.
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+|[。！？；]+[”’」』）]*\s*|\n+")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+\s+|[。！？；]+[”’」』）]*\s*|\n+")
 _WORD = re.compile(r"\s*\S+\s*|\s+")
 
 
