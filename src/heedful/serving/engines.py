@@ -90,12 +90,12 @@ class Engines:
         """Say whether every model would admit a request now."""
         return all(engine.queue.is_ready for engine in self)
 
-    def check_open(self, kind: type[Workplace]) -> None:
-        """Raise `RefusedError` when no model of a kind would admit anything: known before a request is even read."""
+    def check_open(self, kind: type[Workplace], client: str) -> None:
+        """Raise `RefusedError` when no model of a kind would admit anything of a client: before a request is read."""
         refusals = []
         for engine in self.of_kind(kind):
             try:
-                engine.queue.check_open()
+                engine.queue.check_open(client)
             except RefusedError as refusal:
                 refusals.append(refusal)
             else:

@@ -75,6 +75,12 @@ def assemble(plan: TextPlan, done: Sequence[Translation]) -> TranslatedText:
     return TranslatedText(texts[0], tuple(texts[1:]), plan.route, tuple(done), tuple(warnings.values()))
 
 
+def assemble_all(plans: Sequence[TextPlan], done: Sequence[Translation]) -> list[TranslatedText]:
+    """Put the translations of the units of several texts together, in the order of the plans."""
+    rest = iter(done)
+    return [assemble(plan, [next(rest) for _ in plan.units]) for plan in plans]
+
+
 def _units(translator: Translator, line: str, tag: str | None) -> list[Unit]:
     if not line.strip():
         return []

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heedful.serving.batching import Observer
-from heedful.serving.interruption import InterruptibleModel
+from heedful.serving.interruption import InterruptibleModel, TokenListener
 from heedful.serving.limits import Limits
 from heedful.serving.texts import TextPlan, TranslatedText, assemble, plan_text
 from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace
@@ -53,31 +53,29 @@ class TranslationEngine(Workplace):
 
     def __init__(self, model_id: str, translator: Translator, limits: Limits, observer: Observer) -> None:
         self.translator = translator
-        self._model = InterruptibleModel(translator.model)
-        self._interruptible = copy.copy(translator)
-        self._interruptible.model = self._model
         super().__init__(model_id, limits, observer)
 
     def plan(self, texts: Sequence[str], asked: Asked) -> list[TextPlan]:
-        """Settle languages and units of the texts; raises `UserError` for what cannot be done, or `RefusedError`."""
-        self.queue.check_open()
+        """Settle languages and units of the texts; raises `UserError` for what cannot be done."""
         self.translator.directions.check(asked.source, asked.target)
         return [plan_text(self.translator, text, asked.source, asked.target) for text in texts]
 
-    async def translate(self, plans: Sequence[TextPlan], asked: Asked) -> list[TranslatedText]:
-        """Translate planned texts together with whatever else is waiting; raises `RefusedError`."""
-        items = [self.item(_key(plan, asked), unit.text, unit.num_tokens) for plan in plans for unit in plan.units]
-        done = iter(await self.results(items))
-        return [assemble(plan, [next(done) for _ in plan.units]) for plan in plans]
+    def plan_sentences(self, text: str, asked: Asked) -> list[TextPlan]:
+        """Settle languages and units of each sentence of a text; raises `UserError` for what cannot be done."""
+        sentences = [sentence.replace("\n", " ") for sentence in split_sentences(text) if sentence.strip()]
+        return self.plan(sentences, asked)
 
-    async def stream(self, text: str, asked: Asked) -> AsyncIterator[Written | TranslatedText]:
-        """Translate sentence by sentence and yield each when it is done, in order; greedy search also tells its tokens.
+    async def translate(self, plans: Sequence[TextPlan], asked: Asked) -> list[Translation]:
+        """Translate the units of planned texts together with whatever else is waiting; raises `RefusedError`."""
+        items = [self.item(_key(plan, asked), unit.text, unit.num_tokens) for plan in plans for unit in plan.units]
+        return await self.results(items)
+
+    async def stream(self, plans: Sequence[TextPlan], asked: Asked) -> AsyncIterator[Written | TranslatedText]:
+        """Translate planned sentences and yield each when it is done, in order; greedy search also tells its tokens.
 
         A beam search changes its mind until a sentence ends, so nothing of it is told before. All sentences are
         admitted together, before the first result: what has begun is not refused in the middle.
         """
-        sentences = [sentence.replace("\n", " ") for sentence in split_sentences(text) if sentence.strip()]
-        plans = self.plan(sentences, asked)
         is_told = asked.beam_size == 1 and asked.n_best == 1
         heard: list[asyncio.Queue[Written | None]] = [asyncio.Queue() for _ in plans]
         keys = [
@@ -113,18 +111,26 @@ class TranslationEngine(Workplace):
 
         def work(text: str, is_abandoned: IsAbandoned) -> Translation:
             # On a way through a third language, what is written first is not the translation.
-            self._model.on_tokens = _Speller(self.translator, loop, ear) if len(plan.route.steps) == 1 else None
-            try:
-                return self.run_batch(key, [text], is_abandoned)[0]
-            finally:
-                self._model.on_tokens = None
+            speller = _Speller(self.translator, loop, ear) if len(plan.route.steps) == 1 else None
+            return self._search(key, [text], is_abandoned, speller)[0]
 
         return Exclusive(work)
 
     def run_batch(self, key: TranslationKey, texts: Sequence[str], is_abandoned: IsAbandoned) -> Sequence[Translation]:
         """Translate texts that are asked for in the same way, on the worker thread."""
-        self._model.is_abandoned = is_abandoned
-        return self._interruptible.translate_detailed(
+        return self._search(key, texts, is_abandoned)
+
+    def _search(
+        self,
+        key: TranslationKey,
+        texts: Sequence[str],
+        is_abandoned: IsAbandoned,
+        on_tokens: TokenListener | None = None,
+    ) -> Sequence[Translation]:
+        # A translator of its own: others may have their turn in the middle of it.
+        interruptible = copy.copy(self.translator)
+        interruptible.model = InterruptibleModel(self.translator.model, is_abandoned, on_tokens)
+        return interruptible.translate_detailed(
             texts, to=key.target, from_=key.source, beam_size=key.beam_size, n_best=key.n_best
         )
 

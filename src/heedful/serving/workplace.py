@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heedful.serving.batching import Batcher, Item, Observer, RefusedError
+from heedful.serving.callers import current_caller
 from heedful.serving.limits import Limits
 
 AnyItem = Item[Any, Any]
@@ -44,7 +45,11 @@ class Workplace:
         """Make an item of a text; it has as long as the server gives every request."""
         deadline = time.monotonic() + self._limits.deadline_seconds
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        return Item(key, text, num_tokens, deadline, future, is_alone=isinstance(key, Exclusive))
+        return Item(key, text, num_tokens, deadline, future, current_caller(), is_alone=isinstance(key, Exclusive))
+
+    def check_open(self) -> None:
+        """Raise `RefusedError` when nothing of the client that asks would be admitted: before its text is read."""
+        self.queue.check_open(current_caller().client)
 
     async def results(self, items: Sequence[AnyItem]) -> list[Any]:
         """Have the items done and wait for them; whoever stops waiting takes them back. Raises `RefusedError`."""
