@@ -186,9 +186,8 @@ class Batcher(Generic[AnyKey, AnyResult]):
         if not left:
             return
         with self._changed:
-            waiting = [item for item in left if item in self._queue]
-            self._queue.remove(waiting)
-        self._observer.on_abandoned(len(waiting))
+            num_waiting = self._queue.remove(left)
+        self._observer.on_abandoned(num_waiting)
 
     def _check_room(self, client: str, num_items: int, num_tokens: int, deadline: float) -> None:
         if self._is_draining or not self._thread.is_alive():

@@ -23,6 +23,7 @@ from heedful.tasks.classification import load_classifier
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.language_modeling import load_text_model
 from heedful.tasks.loading import load_translator
+from heedful.text.language_detection import known_languages
 
 BUNDLED_ID = "bundled"
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -137,6 +138,7 @@ def load_engines(
     if folders:
         named = dict(zip(ids_of(folders), folders, strict=True))
     engines = [load(*model) for model in named.items()]
+    known_languages()  # the table of n-grams is read now, and not while somebody waits
     facts = {
         engine.id: {**read_facts(find_model_folder(named[engine.id])), "engine": _engine_of(engine)}
         for engine in engines

@@ -9,6 +9,7 @@ who was there before gets its share. Who is alone has everything. Knows no threa
 from collections import OrderedDict, deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Generic, Protocol, TypeVar
 
 from heedful.serving.callers import Caller
@@ -66,12 +67,6 @@ class FairQueue(Generic[AnyCharged]):
         self.num_waiting = 0
         self.num_waiting_tokens = 0
 
-    def __contains__(self, item: AnyCharged) -> bool:
-        """Say whether an item waits."""
-        client = self._clients.get(item.caller.client)
-        request = client.requests.get(item.caller.request) if client else None
-        return request is not None and item in request.waiting
-
     def waiting_of(self, client: str) -> tuple[int, int]:
         """Return how many items, and tokens, of a client wait."""
         found = self._clients.get(client)
@@ -93,18 +88,18 @@ class FairQueue(Generic[AnyCharged]):
         return own + sum(min(other.seconds_ahead, share) for other in self._clients.values() if other is not found)
 
     def add(self, items: Sequence[AnyCharged]) -> None:
-        """Let items wait, in this order."""
-        for item in items:
-            client = self._clients.get(item.caller.client)
-            if client is None:
-                seconds = _first_balance(self._clients.values(), self._virtual_seconds)
-                client = self._clients[item.caller.client] = _Client(seconds, self._usual_tokens_per_second)
-            request = client.requests.get(item.caller.request)
-            if request is None:
-                seconds = _first_balance(client.requests.values(), client.virtual_seconds)
-                request = client.requests[item.caller.request] = _Request(seconds)
-            request.waiting[item] = None
-            self._count(client, 1, item.num_tokens)
+        """Let items of one caller, thousands maybe, wait in this order."""
+        caller = items[0].caller
+        client = self._clients.get(caller.client)
+        if client is None:
+            seconds = _first_balance(self._clients.values(), self._virtual_seconds)
+            client = self._clients[caller.client] = _Client(seconds, self._usual_tokens_per_second)
+        request = client.requests.get(caller.request)
+        if request is None:
+            seconds = _first_balance(client.requests.values(), client.virtual_seconds)
+            request = client.requests[caller.request] = _Request(seconds)
+        request.waiting.update(dict.fromkeys(items))
+        self._count(client, len(items), sum(item.num_tokens for item in items))
 
     def in_order(self) -> Iterator[AnyCharged]:
         """Give all that waits in a fair order: one item of each client in turn, and of each of its requests."""
@@ -120,13 +115,21 @@ class FairQueue(Generic[AnyCharged]):
             for item in request.waiting
         )
 
-    def remove(self, items: Sequence[AnyCharged]) -> None:
-        """Forget items that wait."""
-        for item in items:
-            client, request = self._account_of(item)
-            del request.waiting[item]
-            self._count(client, -1, -item.num_tokens)
-            self._close(item.caller)
+    def remove(self, items: Sequence[AnyCharged]) -> int:
+        """Forget those of the items that wait; returns how many did."""
+        num_removed = 0
+        for caller, group in groupby(items, key=lambda item: item.caller):
+            client = self._clients.get(caller.client)
+            request = client.requests.get(caller.request) if client else None
+            if client is None or request is None:
+                continue
+            waiting = [item for item in group if item in request.waiting]
+            for item in waiting:
+                del request.waiting[item]
+            self._count(client, -len(waiting), -sum(item.num_tokens for item in waiting))
+            self._close(caller)
+            num_removed += len(waiting)
+        return num_removed
 
     def begin(self, items: Sequence[AnyCharged]) -> None:
         """Let items that wait run."""

@@ -13,7 +13,7 @@ from heedful.serving.batching import Observer
 from heedful.serving.interruption import InterruptibleModel, TokenListener
 from heedful.serving.limits import Limits
 from heedful.serving.texts import TextPlan, TranslatedText, assemble, plan_text
-from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace
+from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace, unhurried
 from heedful.tasks.translation import Translation, Translator
 from heedful.text.sentences import split_sentences
 
@@ -67,8 +67,8 @@ class TranslationEngine(Workplace):
 
     async def translate(self, plans: Sequence[TextPlan], asked: Asked) -> list[Translation]:
         """Translate the units of planned texts together with whatever else is waiting; raises `RefusedError`."""
-        items = [self.item(_key(plan, asked), unit.text, unit.num_tokens) for plan in plans for unit in plan.units]
-        return await self.results(items)
+        keyed = ((_key(plan, asked), unit) for plan in plans for unit in plan.units)
+        return await self.results([self.item(key, unit.text, unit.num_tokens) async for key, unit in unhurried(keyed)])
 
     async def stream(self, plans: Sequence[TextPlan], asked: Asked) -> AsyncIterator[Written | TranslatedText]:
         """Translate planned sentences and yield each when it is done, in order; greedy search also tells its tokens.
@@ -77,15 +77,12 @@ class TranslationEngine(Workplace):
         admitted together, before the first result: what has begun is not refused in the middle.
         """
         is_told = asked.beam_size == 1 and asked.n_best == 1
-        heard: list[asyncio.Queue[Written | None]] = [asyncio.Queue() for _ in plans]
-        keys = [
-            self._told(plan, asked, ear) if is_told else _key(plan, asked)
-            for plan, ear in zip(plans, heard, strict=True)
-        ]
-        parts = [
-            [self.item(key, unit.text, unit.num_tokens) for unit in plan.units]
-            for plan, key in zip(plans, keys, strict=True)
-        ]
+        heard: list[asyncio.Queue[Written | None]] = []
+        parts = []
+        async for plan in unhurried(plans):
+            heard.append(asyncio.Queue())
+            key = self._told(plan, asked, heard[-1]) if is_told else _key(plan, asked)
+            parts.append([self.item(key, unit.text, unit.num_tokens) for unit in plan.units])
         items = [item for part in parts for item in part]
         self.submit(items)
         try:

@@ -7,9 +7,9 @@ is exclusive. Knows nothing of what models do, nor of HTTP.
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from heedful.serving.batching import Batcher, Item, Observer, RefusedError
 from heedful.serving.callers import current_caller
@@ -17,6 +17,18 @@ from heedful.serving.limits import Limits
 
 AnyItem = Item[Any, Any]
 IsAbandoned = Callable[[], bool]
+Thing = TypeVar("Thing")
+
+
+_AT_ONCE = 128
+
+
+async def unhurried(things: Iterable[Thing]) -> AsyncIterator[Thing]:
+    """Give things, thousands maybe, a few at a time: others want to be answered meanwhile."""
+    for number, thing in enumerate(things, 1):
+        if number % _AT_ONCE == 0:
+            await asyncio.sleep(0)
+        yield thing
 
 
 @dataclass(frozen=True, eq=False)

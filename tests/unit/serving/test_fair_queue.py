@@ -49,16 +49,17 @@ def test_a_newcomer_is_soon_next_but_endless_newcomers_do_not_starve_who_was_the
         queue.add([Piece(Caller(f"new {number}", number))])
         done.append(work(queue))
     assert Caller("new 0", 0) in done[:2]
-    assert done.count(old) >= 20
+    assert done.count(old) >= 6  # more and more clients are there, and a hundred in the end
 
 
 def test_who_goes_away_leaves_nothing_behind() -> None:
     queue: FairQueue[Piece] = FairQueue()
     pieces = [Piece(Caller("a", number)) for number in range(3)]
-    queue.add(pieces)
-    queue.remove(pieces[:2])
-    assert pieces[2] in queue
-    assert pieces[0] not in queue
+    for piece in pieces:
+        queue.add([piece])
+    assert queue.remove(pieces[:2]) == 2
+    assert queue.remove(pieces[:2]) == 0
+    assert list(queue.waiting()) == pieces[2:]
     assert (queue.num_waiting, queue.num_waiting_tokens, queue.waiting_of("a")) == (1, 10, (1, 10))
     queue.begin(pieces[2:])
     assert queue.num_clients_with("b") == 2
