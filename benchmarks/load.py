@@ -81,23 +81,26 @@ class Answer:
     seconds: float = 0.0
 
 
-async def ask(server: ServerProcess, path: str, content: object, timeout: float = 60) -> Answer:
-    """POST JSON over a connection of its own; a request without a whole answer is `LOST`."""
+async def ask(
+    server: ServerProcess, path: str, content: object, timeout: float = 60, *, address: str | None = None
+) -> Answer:
+    """POST JSON over a connection of its own, from `address`; a request without a whole answer is `LOST`."""
     body = json.dumps(content).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: {server.host}:{server.port}\r\nContent-Type: application/json\r\n"
     request = f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
     started = time.monotonic()
     try:
         async with asyncio.timeout(timeout):
-            answer = await exchange(server, request)
+            answer = await exchange(server, request, address)
     except (OSError, TimeoutError, EOFError, ValueError) as failure:
         return Answer(LOST, body=repr(failure).encode(), seconds=time.monotonic() - started)
     return Answer(answer.status, answer.headers, answer.body, time.monotonic() - started)
 
 
-async def exchange(server: ServerProcess, request: bytes) -> Answer:
-    """Send bytes, and read until the server closes."""
-    reader, writer = await asyncio.open_connection(server.host, server.port)
+async def exchange(server: ServerProcess, request: bytes, address: str | None = None) -> Answer:
+    """Send bytes, and read until the server closes; `address` is one of this machine's, by which clients are known."""
+    local = None if address is None else (address, 0)
+    reader, writer = await asyncio.open_connection(server.host, server.port, local_addr=local)
     try:
         writer.write(request)
         return parse(await reader.read())

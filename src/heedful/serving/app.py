@@ -6,7 +6,7 @@ pages.py. Checks that hold for every request are in guard.py.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
@@ -32,6 +32,7 @@ from heedful.serving.answers import (
 )
 from heedful.serving.batching import RefusedError
 from heedful.serving.bodies import JSON, check_characters
+from heedful.serving.connections import Turnstile
 from heedful.serving.engines import Engines
 from heedful.serving.following import add_runs
 from heedful.serving.guard import Access, Admission, App, Guard
@@ -45,6 +46,7 @@ from heedful.serving.tracing import add_other_traces, add_traces
 from heedful.serving.translating import Asked, SentenceDone, TranslationEngine, Written
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import Piece, Wish, WritingEngine
+from heedful.tasks.translated import assemble_all
 from heedful.text.language_detection import detect
 
 _FAILURES: dict[int | str, dict[str, Any]] = {
@@ -96,18 +98,18 @@ def make_app(server: Server, access: Access) -> App:
     app.add_exception_handler(HTTPException, _tell_http)
     for kind in (HeedfulError, Exception):
         app.add_exception_handler(kind, _tell)
-    return Guard(app, access, server.limits, server.measures, _admissions(server.engines))
+    return Guard(app, access, server.limits, server.measures, _admissions(server.engines), server.preparation)
 
 
-def make_turnstile(server: Server) -> Callable[[str], Refusal | None]:
+def make_turnstile(server: Server) -> Turnstile:
     """Return what connections ask before they read a request: the same checks, at a fraction of the cost."""
     admissions = _admissions(server.engines)
 
-    def refusal_of(path: str) -> Refusal | None:
+    def refusal_of(path: str, client: str) -> Refusal | None:
         if (check_open := admissions.get(path)) is None:
             return None
         try:
-            check_open()
+            check_open(client)
         except RefusedError as failure:
             refusal = describe(failure)
             server.measures.on_request(path, refusal.status, 0.0)
@@ -125,14 +127,19 @@ def _add_libretranslate(app: FastAPI, server: Server) -> None:
     @app.post("/translate", response_model=TranslateAnswer, openapi_extra=takes(TranslateRequest), tags=["translate"])
     async def translate(request: Request) -> Response:
         """Translate a text or a list of texts."""
-        asked = await body_of(TranslateRequest, request)
+        asked = await body_of(TranslateRequest, request, server)
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
         check_characters(texts)
         source = None if asked.source == "auto" else asked.source
         engine = server.engines.find_translator(asked.model, source, asked.target)
         wanted = Asked(source, asked.target, asked.beam, asked.alternatives + 1)
-        done = await engine.translate(engine.plan(texts, wanted), wanted)
-        return JSONResponse(answer_of(asked, done))
+        engine.check_open()
+        num_characters = sum(map(len, texts))
+        plans = await server.preparation.prepare(lambda: engine.plan(texts, wanted), num_characters)
+        done = await engine.translate(plans, wanted)
+        return await server.preparation.render(
+            lambda: JSONResponse(answer_of(asked, assemble_all(plans, done))), num_characters
+        )
 
     @app.get("/languages", response_model=list[Language], tags=["translate"])
     async def languages() -> Response:
@@ -144,15 +151,12 @@ def _add_libretranslate(app: FastAPI, server: Server) -> None:
     @app.post("/detect", response_model=list[DetectedLanguage], openapi_extra=takes(DetectRequest), tags=["translate"])
     async def detect_language(request: Request) -> Response:
         """Say which languages a text, or the texts of a list together, are probably in, the most probable first."""
-        asked = await body_of(DetectRequest, request)
+        asked = await body_of(DetectRequest, request, server)
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
         check_characters(texts)
-        return JSONResponse(
-            [
-                {"language": found.language, "confidence": percent(found.confidence)}
-                for found in detect("\n".join(texts))
-            ]
-        )
+        text = "\n".join(texts)
+        found = await server.preparation.prepare(lambda: detect(text), len(text))
+        return JSONResponse([{"language": one.language, "confidence": percent(one.confidence)} for one in found])
 
 
 def _add_own(app: FastAPI, server: Server) -> None:
@@ -176,11 +180,14 @@ def _add_own(app: FastAPI, server: Server) -> None:
         `sentence` has a finished sentence; with `beam` 1 each is preceded by its `token` events, which have the
         text so far. The last event is `done`, with the whole text, or `error`.
         """
-        asked = await body_of(StreamRequest, request)
+        asked = await body_of(StreamRequest, request, server)
         check_characters([asked.q])
         source = None if asked.source == "auto" else asked.source
         engine = server.engines.find_translator(asked.model, source, asked.target)
-        events = engine.stream(asked.q, Asked(source, asked.target, asked.beam))
+        wanted = Asked(source, asked.target, asked.beam)
+        engine.check_open()
+        (plan,) = await server.preparation.prepare(lambda: engine.plan([asked.q], wanted), len(asked.q))
+        events = engine.stream(plan, wanted)
         first = await anext(events, None)  # a refusal comes before the first event, with its own status
         return EventStream(ending_with_error(_told(first, events)))
 
@@ -191,13 +198,20 @@ def _add_other_tasks(app: FastAPI, server: Server) -> None:
     @app.post("/api/classify", response_model=answer, openapi_extra=takes(ClassifyRequest), tags=["heedful"])
     async def classify(request: Request) -> Response:
         """Put a label on a text or on each of a list."""
-        asked = await body_of(ClassifyRequest, request)
+        asked = await body_of(ClassifyRequest, request, server)
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
         check_characters(texts)
         engine = server.engines.find(LabellingEngine, asked.model)
-        found = await engine.classify(texts, explain=asked.explain)
-        answers = [label_of(one, explain=asked.explain) for one in found]
-        return JSONResponse(answers[0] if isinstance(asked.q, str) else answers)
+        engine.check_open()
+        num_characters = sum(map(len, texts))
+        counts = await server.preparation.prepare(lambda: engine.count_tokens(texts), num_characters)
+        found = await engine.classify(texts, counts, explain=asked.explain)
+
+        def render() -> Response:
+            answers = [label_of(one, explain=asked.explain) for one in found]
+            return JSONResponse(answers[0] if isinstance(asked.q, str) else answers)
+
+        return await server.preparation.render(render, num_characters)
 
     @app.post(
         "/api/generate",
@@ -208,7 +222,7 @@ def _add_other_tasks(app: FastAPI, server: Server) -> None:
     )
     async def generate(request: Request) -> Response:
         """Let a language model go on with a text, as server-sent events: `text` as it comes, then `done` or `error`."""
-        asked = await body_of(GenerateRequest, request)
+        asked = await body_of(GenerateRequest, request, server)
         check_characters([asked.prompt], "prompt")
         engine = server.engines.find(WritingEngine, asked.model)
         wish = Wish(asked.prompt, asked.maxTokens, asked.temperature, asked.topK, asked.topP, asked.seed, asked.top)

@@ -1,7 +1,9 @@
 """Many callers, one worker: what is waiting is gathered into batches, within bounds.
 
-The event loop submits items and awaits their futures; one thread takes the oldest item and all that can be done
-together with it, and runs them. A caller is refused at once when the queue is full, when it could not be answered
+The event loop submits items and awaits their futures; one thread takes the item whose turn it is and all that can be
+done together with it, and runs them. Whose turn it is follows from fair queueing (fair_queue.py); a batch that takes
+long is interrupted for a shorter one of somebody who has had less of the worker (preemption), wherever it asks
+whether it is still wanted. A caller is refused at once when the queue is full, when it could not be answered
 in time, or when the server is ending. A caller that goes away takes its items out of the queue; a batch nobody waits
 for any more is abandoned in the middle. Knows nothing of models, languages or HTTP.
 """
@@ -10,13 +12,13 @@ import asyncio
 import math
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from heedful.errors import HeedfulError
+from heedful.serving.callers import NOBODY, Caller
+from heedful.serving.fair_queue import FairQueue
 from heedful.serving.limits import Limits
 
 Key = TypeVar("Key", contravariant=True)
@@ -25,8 +27,9 @@ Reason = Literal["full", "draining", "late"]
 
 _LONGEST_WAIT_TO_NAME = 60
 _SHARE_OF_DEADLINE = 0.5  # the wait that is expected is an estimate, and being run takes time, too
-_NEWEST_COUNTS = 0.3
 _SETTLED_AT_ONCE = 4
+_SHORT = 64  # tokens of a sentence that takes no longer in company than alone
+_AS_LONG_AS = 2
 _TOKENS_THAT_SAY_SOMETHING = 128  # a lone sentence is slower than a queue is worked off, and must not scare others away
 
 
@@ -47,7 +50,10 @@ class Runner(Protocol[Key, Result]):
     """Does the work of a batch."""
 
     def __call__(self, key: Key, contents: Sequence[Any], is_abandoned: Callable[[], bool]) -> Sequence[Result]:
-        """Return a result for each content; may raise `AbandonedError` when `is_abandoned`, which is cheap, says so."""
+        """Return a result for each content; may raise `AbandonedError` when `is_abandoned` says so.
+
+        It is to be asked often, between any two steps of the work: it is cheap, and lets others have their turn.
+        """
 
 
 AnyKey = TypeVar("AnyKey")
@@ -69,6 +75,9 @@ class Item(Generic[AnyKey, AnyResult]):
     """On the clock of `time.monotonic`."""
 
     outcome: "asyncio.Future[AnyResult]"
+    caller: Caller = NOBODY
+    """For whom it is done."""
+
     is_alone: bool = False
     """True when it must not share its batch, because somebody listens to it."""
 
@@ -78,6 +87,12 @@ class Item(Generic[AnyKey, AnyResult]):
     def is_wanted(self) -> bool:
         """Say whether somebody still waits for it."""
         return not self.outcome.done() and time.monotonic() < self.deadline
+
+    def is_alike(self, other: "Item[AnyKey, AnyResult]") -> bool:
+        """Say whether it may share a batch with another: who is short does not wait for who is long."""
+        longer, shorter = max(self.num_tokens, other.num_tokens), min(self.num_tokens, other.num_tokens)
+        is_alone = self.is_alone or other.is_alone
+        return not is_alone and self.key == other.key and longer <= max(_SHORT, _AS_LONG_AS * shorter)
 
 
 class Observer(Protocol):
@@ -90,6 +105,23 @@ class Observer(Protocol):
         """Take note of items nobody waited for any more."""
 
 
+@dataclass(eq=False)
+class _Run(Generic[AnyKey, AnyResult]):
+    """A batch at work."""
+
+    batch: list[Item[AnyKey, AnyResult]]
+    resumed: float = field(default_factory=time.monotonic)
+    seconds: float = 0.0
+    """Of work, up to `resumed`; those during which it was interrupted do not count."""
+
+    def clock(self) -> float:
+        """Count the seconds since it was resumed, and return them."""
+        now = time.monotonic()
+        passed, self.resumed = now - self.resumed, now
+        self.seconds += passed
+        return passed
+
+
 class Batcher(Generic[AnyKey, AnyResult]):
     """The queue in front of one worker thread. All methods but the thread's own are called by the event loop."""
 
@@ -97,12 +129,9 @@ class Batcher(Generic[AnyKey, AnyResult]):
         self._run = run
         self._limits = limits
         self._observer = observer
-        # In order, and quick to leave: hundreds may go at once, and somebody is waiting behind them.
-        self._waiting: OrderedDict[Item[AnyKey, AnyResult], None] = OrderedDict()
-        self._running: list[Item[AnyKey, AnyResult]] = []
-        self._num_tokens = 0
+        self._queue: FairQueue[Item[AnyKey, AnyResult]] = FairQueue()
+        self._runs: list[_Run[AnyKey, AnyResult]] = []  # the last one runs, those before it are interrupted
         self._last_heard = 0.0  # on the clock of `time.monotonic`
-        self._tokens_per_second = 0.0  # unknown until the first batch of some size
         self._changed = threading.Condition()
         self._is_draining = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -113,44 +142,44 @@ class Batcher(Generic[AnyKey, AnyResult]):
     @property
     def num_waiting(self) -> int:
         """Items in the queue."""
-        return len(self._waiting)
+        return self._queue.num_waiting
 
     @property
     def num_waiting_tokens(self) -> int:
         """Tokens of the items in the queue."""
-        return self._num_tokens
+        return self._queue.num_waiting_tokens
 
     @property
     def is_idle(self) -> bool:
         """Say whether nothing waits and nothing runs."""
-        return not self._waiting and not self._running
+        return not self._queue.num_waiting and not self._runs
 
     @property
     def is_ready(self) -> bool:
-        """Say whether a small request would be admitted now."""
-        return self._thread.is_alive() and not self._is_draining and len(self._waiting) < self._limits.max_queued_items
+        """Say whether a small request would be admitted now, whoever asks."""
+        has_room = self._queue.num_waiting < self._limits.max_queued_items
+        return self._thread.is_alive() and not self._is_draining and has_room
 
     def drain(self) -> None:
         """Admit nothing more; what was admitted is finished."""
         self._is_draining = True
 
-    def check_open(self) -> None:
+    def check_open(self, client: str = "") -> None:
         """Refuse when not even the smallest item would be admitted: before anybody takes the trouble to make items.
 
         Who asks is about to submit something, and whoever has submitted before may wait for it.
         """
         with self._changed:
             self._last_heard = time.monotonic()
-            self._check_room(1, 1, time.monotonic() + self._limits.deadline_seconds)
+            self._check_room(client, 1, 1, time.monotonic() + self._limits.deadline_seconds)
 
     def submit(self, items: Sequence[Item[AnyKey, AnyResult]]) -> None:
         """Put the items of one caller into the queue, all of them or none; raises `RefusedError`."""
         self._loop = asyncio.get_running_loop()
         tokens = sum(item.num_tokens for item in items)
         with self._changed:
-            self._check_room(len(items), tokens, min((item.deadline for item in items), default=math.inf))
-            self._waiting.update(dict.fromkeys(items))
-            self._num_tokens += tokens
+            self._check_room(items[0].caller.client, len(items), tokens, min(item.deadline for item in items))
+            self._queue.add(items)
             self._changed.notify()
 
     def withdraw(self, items: Sequence[Item[AnyKey, AnyResult]]) -> None:
@@ -159,69 +188,76 @@ class Batcher(Generic[AnyKey, AnyResult]):
         if not left:
             return
         with self._changed:
-            waiting = [item for item in left if item in self._waiting]
-            self._leave(waiting)
-        self._observer.on_abandoned(len(waiting))
+            num_waiting = self._queue.remove(left)
+        self._observer.on_abandoned(num_waiting)
 
-    def _check_room(self, num_items: int, num_tokens: int, deadline: float) -> None:
+    def _check_room(self, client: str, num_items: int, num_tokens: int, deadline: float) -> None:
         if self._is_draining or not self._thread.is_alive():
             raise RefusedError("draining", "The server is ending. Try again in a moment.", 2)
-        limits = self._limits
-        retry_after = max(1, min(math.ceil(self._expected_wait()), _LONGEST_WAIT_TO_NAME))
-        is_too_many = len(self._waiting) + num_items > limits.max_queued_items
-        # What is larger than the whole queue is let in when nothing else waits, or it could never be done.
-        if (is_too_many or self._num_tokens + num_tokens > limits.max_queued_tokens) and self._waiting:
+        expected_wait = self._queue.expected_wait(client, num_tokens)
+        retry_after = max(1, min(math.ceil(expected_wait), _LONGEST_WAIT_TO_NAME))
+        if self._is_full_for(client, num_items, num_tokens):
             raise RefusedError("full", f"Too many requests are waiting. Try again in {retry_after} s.", retry_after)
-        if self._expected_wait() > _SHARE_OF_DEADLINE * (deadline - time.monotonic()):
+        if expected_wait > _SHARE_OF_DEADLINE * (deadline - time.monotonic()):
             raise RefusedError("late", f"The answer would come too late. Try again in {retry_after} s.", retry_after)
 
-    def _expected_wait(self) -> float:
-        ahead = self._num_tokens + sum(item.num_tokens for item in self._running)
-        return ahead / self._tokens_per_second if self._tokens_per_second else 0.0
+    def _is_full_for(self, client: str, num_items: int, num_tokens: int) -> bool:
+        """Say whether there is no room: neither in the queue, nor in the share of it that is the client's by right.
+
+        Who has nothing waiting is let in: what is larger than the queue could else never be done.
+        """
+        queue, limits = self._queue, self._limits
+        own_items, own_tokens = queue.waiting_of(client)
+        items_over = queue.num_waiting + num_items > limits.max_queued_items
+        if not own_items or not (items_over or queue.num_waiting_tokens + num_tokens > limits.max_queued_tokens):
+            return False
+        share = 1 / queue.num_clients_with(client)
+        return (
+            own_items + num_items > share * limits.max_queued_items
+            or own_tokens + num_tokens > share * limits.max_queued_tokens
+        )
 
     def _work(self) -> None:
         while True:
-            batch = self._take()
-            started = time.monotonic()
-            self._run_batch(batch)
-            seconds = max(time.monotonic() - started, 1e-6)
-            num_tokens = sum(item.num_tokens for item in batch)
-            if num_tokens >= _TOKENS_THAT_SAY_SOMETHING and not batch[0].is_alone:
-                weight = _NEWEST_COUNTS if self._tokens_per_second else 1.0
-                self._tokens_per_second += weight * (num_tokens / seconds - self._tokens_per_second)
-            self._observer.on_batch(len(batch), num_tokens, seconds)
-            self._running = []
+            self._do(self._take())
 
-    def _take(self) -> list[Item[AnyKey, AnyResult]]:
-        """Wait for work, then a little for company, and take the oldest item with all that fits to it."""
+    def _take(self) -> _Run[AnyKey, AnyResult]:
+        """Wait for work, then a little for company, and begin with the item whose turn it is."""
         with self._changed:
             while True:
                 self._drop_unwanted()
-                if not self._waiting:
+                batch = self._gather(lambda _: True)
+                if not batch:
                     self._changed.wait()
                     continue
-                oldest = next(iter(self._waiting))
-                batch = self._company_of(oldest)
-                left = oldest.submitted + self._patience_with(oldest) - time.monotonic()
+                left = batch[0].submitted + self._patience_with(batch[0]) - time.monotonic()
                 if left <= 0 or self._is_full(batch):
-                    self._running = batch  # first: at no instant may it look as if there were nothing to do
-                    self._leave(batch)
-                    return batch
+                    return self._begin(batch)
                 self._changed.wait(left)
 
-    def _patience_with(self, oldest: Item[AnyKey, AnyResult]) -> float:
+    def _begin(self, batch: list[Item[AnyKey, AnyResult]]) -> _Run[AnyKey, AnyResult]:
+        run = _Run(batch)
+        self._runs.append(run)  # first: at no instant may it look as if there were nothing to do
+        self._queue.begin(batch)
+        return run
+
+    def _patience_with(self, first: Item[AnyKey, AnyResult]) -> float:
         """Return how long to wait for company: who is alone is done at once, unless somebody is heard to come."""
-        is_coming = self._last_heard > oldest.submitted
+        is_coming = self._last_heard > first.submitted
         return self._limits.patience_seconds if is_coming else self._limits.listening_seconds
 
-    def _company_of(self, oldest: Item[AnyKey, AnyResult]) -> list[Item[AnyKey, AnyResult]]:
-        batch = [oldest]
-        num_tokens = oldest.num_tokens
-        for item in islice(self._waiting, 1, None):
+    def _gather(self, may_go: Callable[[Item[AnyKey, AnyResult]], bool]) -> list[Item[AnyKey, AnyResult]]:
+        """Return the first item in a fair order that may go, with all that fits to it; nothing when there is none."""
+        order = self._queue.in_order()
+        first = next((item for item in order if may_go(item)), None)
+        if first is None:
+            return []
+        batch = [first]
+        num_tokens = first.num_tokens
+        for item in order:
             if self._is_full(batch):
                 break
-            fits = num_tokens + item.num_tokens <= self._limits.max_batch_tokens
-            if item.key == oldest.key and not item.is_alone and fits:
+            if item.is_alike(first) and num_tokens + item.num_tokens <= self._limits.max_batch_tokens:
                 batch.append(item)
                 num_tokens += item.num_tokens
         return batch
@@ -230,27 +266,54 @@ class Batcher(Generic[AnyKey, AnyResult]):
         return batch[0].is_alone or len(batch) >= self._limits.max_batch_items
 
     def _drop_unwanted(self) -> None:
-        unwanted = [item for item in self._waiting if not item.is_wanted]
+        unwanted = [item for item in self._queue.waiting() if not item.is_wanted]
         if unwanted:
-            self._leave(unwanted)
+            self._queue.remove(unwanted)
             self._observer.on_abandoned(len(unwanted))
 
-    def _leave(self, items: Sequence[Item[AnyKey, AnyResult]]) -> None:
-        for item in items:
-            del self._waiting[item]
-            self._num_tokens -= item.num_tokens
+    def _do(self, run: _Run[AnyKey, AnyResult]) -> None:
+        """Run a batch to its end, and note what it has cost."""
+        self._run_batch(run, run.batch)
+        num_tokens = sum(item.num_tokens for item in run.batch)
+        with self._changed:
+            self._queue.charge(run.batch, run.clock())
+            if num_tokens >= _TOKENS_THAT_SAY_SOMETHING and not run.batch[0].is_alone:
+                self._queue.note_speed(run.batch, num_tokens / max(run.seconds, 1e-6))
+            self._queue.end(run.batch)
+            self._runs.remove(run)
+        self._observer.on_batch(len(run.batch), num_tokens, run.seconds)
 
-    def _run_batch(self, batch: Sequence[Item[AnyKey, AnyResult]]) -> None:
+    def _let_others_go_first(self, run: _Run[AnyKey, AnyResult]) -> None:
+        """Interrupt a batch that has been running for a while, when somebody waits who has had less of the worker."""
+        is_time = time.monotonic() - run.resumed >= self._limits.slice_seconds
+        if not is_time or not self._queue.num_waiting or len(self._runs) >= self._limits.max_interrupted:
+            return
+        with self._changed:
+            self._queue.charge(run.batch, run.clock())
+            self._drop_unwanted()
+            batch = self._gather(lambda item: self._goes_before(item, run.batch))
+            other = self._begin(batch) if batch else None
+        if other is not None:
+            self._do(other)
+            run.resumed = time.monotonic()
+
+    def _goes_before(self, item: Item[AnyKey, AnyResult], running: Sequence[Item[AnyKey, AnyResult]]) -> bool:
+        """Say whether a batch is interrupted for an item: not for one that is like it, which can wait for its end."""
+        return not item.is_alike(running[0]) and self._queue.has_had_less(item, running)
+
+    def _run_batch(self, run: _Run[AnyKey, AnyResult], batch: Sequence[Item[AnyKey, AnyResult]]) -> None:
+        def is_abandoned() -> bool:
+            self._let_others_go_first(run)
+            return not any(item.is_wanted for item in batch)
+
         try:
-            results = self._run(
-                batch[0].key, [item.content for item in batch], lambda: not any(item.is_wanted for item in batch)
-            )
+            results = self._run(batch[0].key, [item.content for item in batch], is_abandoned)
         except AbandonedError:
             self._observer.on_abandoned(len(batch))
         except Exception as failure:
             if len(batch) > 1:  # one bad item must not cost the others their answer
                 for item in batch:
-                    self._run_batch([item])
+                    self._run_batch(run, [item])
             else:
                 self._deliver([(batch[0], failure)])
         else:

@@ -15,18 +15,19 @@ import h11
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from heedful.serving.callers import client_at
 from heedful.serving.limits import Limits
 from heedful.serving.refusals import Refusal, refuse
 
-Turnstile = Callable[[str], Refusal | None]
-"""Says of a path whether requests to it are refused at the moment, and how."""
+Turnstile = Callable[[str, str], Refusal | None]
+"""Says of a path and a client whether its requests are refused at the moment, and how."""
 
 
 class BoundedProtocol(H11Protocol):
     """One connection."""
 
     limits = Limits()
-    turnstile: Turnstile = staticmethod(lambda _: None)
+    turnstile: Turnstile = staticmethod(lambda _, __: None)
 
     def __init__(self, config: Config, *args: Any, **kwargs: Any) -> None:
         super().__init__(config, *args, **kwargs)
@@ -39,6 +40,7 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock of the first request, unless there are too many connections."""
         super().connection_made(transport)
+        self._client = client_at(self.client[0] if self.client else None)
         if len(self.connections) > self.limits.max_connections:
             self._is_refused = True
             transport.write(_TOO_MANY)
@@ -93,7 +95,9 @@ class BoundedProtocol(H11Protocol):
         if self._is_answering() or self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]:
             return None
         method, _, rest = data[:_LONGEST_LINE].partition(b" ")
-        return self.turnstile(rest.partition(b" ")[0].decode("latin-1")) if method == b"POST" else None
+        if method != b"POST":
+            return None
+        return self.turnstile(rest.partition(b" ")[0].decode("latin-1"), self._client)
 
     def on_response_complete(self) -> None:
         """Go on with the next request, or part from a client that was answered before it had said everything."""

@@ -23,6 +23,7 @@ from heedful.tasks.classification import load_classifier
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.language_modeling import load_text_model
 from heedful.tasks.loading import load_translator
+from heedful.text.language_detection import known_languages
 
 BUNDLED_ID = "bundled"
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -90,12 +91,12 @@ class Engines:
         """Say whether every model would admit a request now."""
         return all(engine.queue.is_ready for engine in self)
 
-    def check_open(self, kind: type[Workplace]) -> None:
-        """Raise `RefusedError` when no model of a kind would admit anything: known before a request is even read."""
+    def check_open(self, kind: type[Workplace], client: str) -> None:
+        """Raise `RefusedError` when no model of a kind would admit anything of a client: before a request is read."""
         refusals = []
         for engine in self.of_kind(kind):
             try:
-                engine.queue.check_open()
+                engine.queue.check_open(client)
             except RefusedError as refusal:
                 refusals.append(refusal)
             else:
@@ -137,6 +138,7 @@ def load_engines(
     if folders:
         named = dict(zip(ids_of(folders), folders, strict=True))
     engines = [load(*model) for model in named.items()]
+    known_languages()  # the table of n-grams is read now, and not while somebody waits
     facts = {
         engine.id: {**read_facts(find_model_folder(named[engine.id])), "engine": _engine_of(engine)}
         for engine in engines

@@ -19,8 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from heedful.serving.bodies import BadRequestError, fields_of
+from heedful.serving.callers import begin_request, client_at
 from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
+from heedful.serving.preparation import Preparation
 from heedful.serving.refusals import UnauthorizedError, describe
 
 Scope = MutableMapping[str, Any]
@@ -28,8 +30,10 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-Admission = Callable[[], None]
-"""Raises `RefusedError` when there is no room: a refusal must cost little, or there soon is no time for answers."""
+Admission = Callable[[str], None]
+"""Takes a client and raises `RefusedError` when there is no room for anything of it.
+
+A refusal must cost little, or there soon is no time for answers."""
 
 OPEN_ROUTES = frozenset({"/health"})
 """Answer without the key: a supervisor must be able to ask whether the process lives."""
@@ -62,11 +66,18 @@ class Guard:
     """An application behind its checks."""
 
     def __init__(
-        self, app: App, access: Access, limits: Limits, measures: Measures, admissions: Mapping[str, Admission]
+        self,
+        app: App,
+        access: Access,
+        limits: Limits,
+        measures: Measures,
+        admissions: Mapping[str, Admission],
+        preparation: Preparation,
     ) -> None:
         """Put the checks before `app`; `admissions` has what must hold before a route's request is read at all."""
         self._app = app
         self._admissions = admissions
+        self._preparation = preparation
         self._access = access
         self._limits = limits
         self._measures = measures
@@ -78,14 +89,15 @@ class Guard:
             return
         started = time.monotonic()
         answer = _Answer(send)
+        caller = begin_request(client_at((scope.get("client") or (None,))[0]))
         body: bytes | None = None
         try:
             headers = _headers(scope)
             self._check_sender(headers)
             if (check_open := self._admissions.get(scope["path"])) is not None:
-                check_open()
+                check_open(caller.client)
             body = await self._read_body(headers, receive)
-            self._check_key(scope, headers, body)
+            await self._check_key(scope, headers, body)
             await self._serve(scope, body, receive, answer)
         except _ClientLeftError:
             self._measures.on_vanished()
@@ -169,11 +181,11 @@ class Guard:
             raise BadRequestError(f"The body must have at most {limit:,} bytes.", 413)
         return bytes(body)
 
-    def _check_key(self, scope: Scope, headers: dict[str, str], body: bytes) -> None:
+    async def _check_key(self, scope: Scope, headers: dict[str, str], body: bytes) -> None:
         wanted = self._access.api_key
         if wanted is None or scope["path"] in OPEN_ROUTES:
             return
-        given = _key_in_headers(headers) or _key_in_body(headers, body)
+        given = _key_in_headers(headers) or await self._preparation.read(lambda: _key_in_body(headers, body), len(body))
         if given is None or not hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode()):
             raise UnauthorizedError("A valid API key must be given, as `Authorization: Bearer KEY`.", 401)
 

@@ -18,11 +18,16 @@ TokenListener = Callable[[list[int]], None]
 class InterruptibleModel:
     """A `Decodable` that asks before each step whether anybody still wants the result."""
 
-    def __init__(self, model: Decodable[Any]) -> None:
+    def __init__(
+        self, model: Decodable[Any], is_abandoned: Callable[[], bool], on_tokens: TokenListener | None = None
+    ) -> None:
+        """Put it before a model, for one search.
+
+        `on_tokens` is told the token that each row appends, at every step; the first is the start symbol.
+        """
         self._model = model
-        self.is_abandoned: Callable[[], bool] = lambda: False
-        self.on_tokens: TokenListener | None = None
-        """Told the token that each row appends, at every step; the first is the start symbol."""
+        self._is_abandoned = is_abandoned
+        self._on_tokens = on_tokens
 
     def start(self, source_ids: Tensor, source_mask: Tensor, *, max_rows: int, max_len: int) -> Any:
         """Encode source_ids [batch, source_len] where source_mask [batch, source_len] is True."""
@@ -44,7 +49,7 @@ class InterruptibleModel:
         return self._model.step_best(state, token_ids, parents, count=count)
 
     def _check(self, token_ids: Tensor | None = None) -> None:
-        if self.is_abandoned():
+        if self._is_abandoned():
             raise AbandonedError
-        if self.on_tokens is not None and token_ids is not None:
-            self.on_tokens(token_ids.tolist())
+        if self._on_tokens is not None and token_ids is not None:
+            self._on_tokens(token_ids.tolist())

@@ -17,10 +17,12 @@ class LabellingEngine(Workplace):
         self.classifier = classifier
         super().__init__(model_id, limits, observer)
 
-    async def classify(self, texts: Sequence[str], *, explain: bool) -> list[Classification]:
-        """Put labels on texts, together with whatever else is waiting; raises `RefusedError`."""
-        self.queue.check_open()
-        counts = [len(ids) for ids in self.classifier.encode(texts).ids] if texts else []
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return how much of each text the model reads."""
+        return [len(ids) for ids in self.classifier.encode(texts).ids] if texts else []
+
+    async def classify(self, texts: Sequence[str], counts: Sequence[int], *, explain: bool) -> list[Classification]:
+        """Put labels on texts of so many tokens, together with whatever else is waiting; raises `RefusedError`."""
         items = [self.item(explain, text, count) for text, count in zip(texts, counts, strict=True)]
         return await self.results(items)
 

@@ -14,6 +14,12 @@ class Limits:
     max_characters: int = 20_000
     """Of one request: some ten pages, which are seconds of work."""
 
+    max_characters_in_passing: int = 200
+    """A text up to so long is planned by the event loop itself, in less time than handing it over takes."""
+
+    max_prepared_characters: int = 10 * max_characters
+    """Of one client's texts that wait to be planned: some seconds of work of one core."""
+
     max_trace_characters: int = 1_000
     max_traced_ids: int = 256
     """Tokens a client may name: more than the longest translation that is traced."""
@@ -46,12 +52,19 @@ class Limits:
 
     max_queued_items: int = 512
     max_queued_tokens: int = 16_384
-    """Of one model: about what two slow cores translate within a third of the deadline."""
+    """Of one model: about what two slow cores translate within a third of the deadline. One client may have all of it;
+    when it is full, others still have their share."""
 
     max_batch_items: int = 32
     max_batch_tokens: int = 512
     """A batch is what one waits for behind others, and its encoding cannot be interrupted: 32 sentences of everyday
     length, or two of the longest the models read. More at once would hardly be faster."""
+
+    slice_seconds: float = 0.1
+    """How long a batch runs before it is interrupted for somebody else: some steps of a search, or a sentence."""
+
+    max_interrupted: int = 12
+    """Batches that have begun: each keeps the memory of its search."""
 
     patience_seconds: float = 0.003
     """How long a batch waits for company that is heard to come: enough for clients that come together."""

@@ -29,6 +29,7 @@ from heedful.serving.engines import Engines, load_engines
 from heedful.serving.guard import Access
 from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
+from heedful.serving.preparation import Preparation
 from heedful.serving.routing import Server
 from heedful.serving.runs import Runs
 from heedful.tasks.device import choose_device
@@ -61,6 +62,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     measures = Measures()
     runs = Runs(settings.models, settings.runs, settings.limits)
     checkpoints = CheckpointModels(settings.limits, measures.of_model("checkpoints"), choose_device(settings.device))
+    preparation = Preparation(settings.limits, measures.of_model("preparation"))
     engines = load_engines(
         settings.models,
         settings.limits,
@@ -68,13 +70,13 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         device=settings.device,
         quantize=settings.quantize,
         say=say,
-        beside=[checkpoints],
+        beside=[checkpoints, preparation],
     )
     host, port = listener.getsockname()[:2]
     name = f"[{host}]" if ":" in host else host
     if not ipaddress.ip_address(host).is_loopback and settings.access.api_key is None:
         say(f"warning: everybody who reaches {name}:{port} can use this server. Ask for a key with --api-key.")
-    server = Server(engines, runs, checkpoints, settings.limits, measures)
+    server = Server(engines, runs, checkpoints, preparation, settings.limits, measures)
     app = make_app(server, settings.access)
     config = uvicorn.Config(
         app,

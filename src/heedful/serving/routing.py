@@ -17,6 +17,7 @@ from heedful.serving.checkpoint_models import CheckpointModels
 from heedful.serving.engines import Engines
 from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
+from heedful.serving.preparation import Preparation
 from heedful.serving.refusals import describe
 from heedful.serving.rendering import server_sent
 from heedful.serving.runs import Runs
@@ -47,6 +48,7 @@ class Server:
     engines: Engines
     runs: Runs
     checkpoints: CheckpointModels
+    preparation: Preparation
     limits: Limits
     measures: Measures
 
@@ -57,9 +59,12 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
 
-async def body_of(schema: type[Schema], request: Request) -> Schema:
+async def body_of(schema: type[Schema], request: Request, server: Server) -> Schema:
     """Read the body of a request as `schema`."""
-    return parse_body(schema, await request.body(), request.headers.get("content-type", ""))
+    body = await request.body()
+    return await server.preparation.read(
+        lambda: parse_body(schema, body, request.headers.get("content-type", "")), len(body)
+    )
 
 
 def query_of(schema: type[Schema], request: Request) -> Schema:

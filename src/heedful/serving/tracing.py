@@ -51,26 +51,27 @@ def add_traces(app: FastAPI, server: Server) -> None:
     @app.post("/api/trace", openapi_extra=takes(TraceRequest), tags=["heedful"])
     async def trace(request: Request) -> Response:
         """Translate one sentence and show how: tokens, attention, the beam, and what of it rests on what."""
-        asked = await body_of(TraceRequest, request)
+        asked = await body_of(TraceRequest, request, server)
         _check_length(len(asked.q) + len(asked.hypothesis or ""), Limits.max_trace_characters)
-        return JSONResponse(await _look(server, asked, lambda *model: _trace(asked, *model)))
+        return await _show(server, await _look(server, asked, lambda *model: _trace(asked, *model)))
 
     @app.post("/api/trace/cell", openapi_extra=takes(CellRequest), tags=["heedful"])
     async def cell(request: Request) -> Response:
         """Open one cell of an attention map: query, key, their product, and the softmax of the row."""
-        asked = await body_of(CellRequest, request)
+        asked = await body_of(CellRequest, request, server)
         _check_length(len(asked.q), Limits.max_trace_characters)
-        return JSONResponse(await _look(server, asked, lambda *model: _open_cell(asked, *model)))
+        return await _show(server, await _look(server, asked, lambda *model: _open_cell(asked, *model)))
 
     @app.get("/api/positions", openapi_extra=asks(PositionsQuery), tags=["heedful"])
     async def positions(request: Request) -> Response:
         """Give the table a translator adds to its embeddings, and how alike its rows are."""
         asked = query_of(PositionsQuery, request)
         engine = server.engines.find(TranslationEngine, asked.model)
-        return JSONResponse(
+        return await _show(
+            server,
             await engine.exclusively(
                 lambda translator: positions_payload(translator.readable_model, asked.length, asked.side), asked.length
-            )
+            ),
         )
 
 
@@ -80,26 +81,33 @@ def add_other_traces(app: FastAPI, server: Server) -> None:
     @app.post("/api/classify/trace", openapi_extra=takes(ClassifyTraceRequest), tags=["heedful"])
     async def classify(request: Request) -> Response:
         """Put a label on one text and show what moved the decision and where the heads look."""
-        asked = await body_of(ClassifyTraceRequest, request)
+        asked = await body_of(ClassifyTraceRequest, request, server)
         _check_length(len(asked.q), Limits.max_trace_characters)
         engine = server.engines.find(LabellingEngine, asked.model)
-        return JSONResponse(
+        return await _show(
+            server,
             await engine.alone(
                 lambda: classification_payload(trace_classification(engine.classifier, asked.q)), len(asked.q)
-            )
+            ),
         )
 
     @app.post("/api/text/trace", openapi_extra=takes(TextTraceRequest), tags=["heedful"])
     async def read(request: Request) -> Response:
         """Let a language model read a text and show where it looks, into its memory too, and what it expects."""
-        asked = await body_of(TextTraceRequest, request)
+        asked = await body_of(TextTraceRequest, request, server)
         _check_length(len(asked.q), Limits.max_text_trace_characters)
         engine = server.engines.find(WritingEngine, asked.model)
-        return JSONResponse(
+        return await _show(
+            server,
             await engine.alone(
                 lambda: text_payload(trace_text(engine.writer, asked.q, num_read=asked.numRead)), len(asked.q)
-            )
+            ),
         )
+
+
+async def _show(server: Server, found: dict[str, Any]) -> Response:
+    """Write what was found as JSON, which is long: every head looks from everywhere to everywhere."""
+    return await server.preparation.render(lambda: JSONResponse(found), Limits.max_characters)
 
 
 async def _look(server: Server, asked: OneSentence, look: Look) -> dict[str, Any]:
@@ -117,7 +125,10 @@ async def _look(server: Server, asked: OneSentence, look: Look) -> dict[str, Any
         )
         return {**found, "model": None, "run": run.id, "checkpoint": asked.checkpoint}
     engine = server.engines.find_translator(asked.model, source, asked.target)
-    (plan,) = engine.plan([asked.q.replace("\n", " ")], Asked(source, asked.target))
+    engine.check_open()
+    (plan,) = await server.preparation.prepare(
+        lambda: engine.plan([asked.q.replace("\n", " ")], Asked(source, asked.target)), len(asked.q)
+    )
     found = await engine.exclusively(
         lambda translator: look(translator, plan.route.source, plan.route.target), num_tokens
     )

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from heedful.serving.batching import Observer
-from heedful.serving.interruption import InterruptibleModel
+from heedful.serving.interruption import InterruptibleModel, TokenListener
 from heedful.serving.limits import Limits
-from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace
+from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace, unhurried
 from heedful.tasks.plan import TextPlan, Unit, gap_between
-from heedful.tasks.translated import Alternative, TranslatedUnit, Translation, assemble
+from heedful.tasks.translated import Alternative, TranslatedUnit, assemble
 from heedful.tasks.translation import Translator
 from heedful.text.lines import one_line
 
@@ -62,41 +62,37 @@ class TranslationEngine(Workplace):
 
     def __init__(self, model_id: str, translator: Translator, limits: Limits, observer: Observer) -> None:
         self.translator = translator
-        self._model = InterruptibleModel(translator.model)
-        self._interruptible = copy.copy(translator)
-        self._interruptible.model = self._model
         super().__init__(model_id, limits, observer)
 
     def plan(self, texts: Sequence[str], asked: Asked) -> list[TextPlan]:
-        """Settle languages and units of the texts; raises `UserError` for what cannot be done, or `RefusedError`."""
-        self.queue.check_open()
+        """Settle languages and units of the texts; raises `UserError` for what cannot be done."""
         self.translator.directions.check(asked.source, asked.target)
         return self.translator.planner.plan(texts, asked.source, asked.target)
 
-    async def translate(self, plans: Sequence[TextPlan], asked: Asked) -> list[Translation]:
-        """Translate planned texts together with whatever else is waiting; raises `RefusedError`."""
-        items = [self.item(_key(asked), unit, len(unit.source_ids)) for plan in plans for unit in plan.units]
-        done = iter(await self.results(items))
-        return [assemble(plan, [next(done) for _ in plan.units]) for plan in plans]
+    async def translate(self, plans: Sequence[TextPlan], asked: Asked) -> list[TranslatedUnit]:
+        """Translate the units of planned texts together with whatever else is waiting; raises `RefusedError`."""
+        units = (unit for plan in plans for unit in plan.units)
+        key = TranslationKey(asked.beam_size, asked.n_best)
+        return await self.results([self.item(key, unit, len(unit.source_ids)) async for unit in unhurried(units)])
 
-    async def stream(self, text: str, asked: Asked) -> AsyncIterator[Written | SentenceDone]:
-        """Translate sentence by sentence and yield each when it is done, in order; greedy search also tells its tokens.
+    async def stream(self, plan: TextPlan, asked: Asked) -> AsyncIterator[Written | SentenceDone]:
+        """Translate a planned text and yield each sentence when it is done; greedy search also tells its tokens.
 
         A beam search changes its mind until a sentence ends, so nothing of it is told before. All sentences are
         admitted together, before the first result: what has begun is not refused in the middle. What stands before a
         sentence and the sentence, one after the other, are the translation of the whole text.
         """
-        (plan,) = self.plan([text], asked)
         if not plan.route.steps:
             left = assemble(plan, [])
-            yield SentenceDone("", TranslatedUnit(text, left.alternatives, left.warnings))
+            yield SentenceDone("", TranslatedUnit(plan.text, left.alternatives, left.warnings))
             return
         is_told = asked.beam_size == 1 and asked.n_best == 1
-        heard: list[asyncio.Queue[Written | None]] = [asyncio.Queue() for _ in plan.units]
-        items = [
-            self.item(self._told(asked, ear) if is_told else _key(asked), unit, len(unit.source_ids))
-            for unit, ear in zip(plan.units, heard, strict=True)
-        ]
+        key = TranslationKey(asked.beam_size, asked.n_best)
+        heard: list[asyncio.Queue[Written | None]] = []
+        items = []
+        async for unit in unhurried(plan.units):
+            heard.append(asyncio.Queue())
+            items.append(self.item(self._told(key, heard[-1]) if is_told else key, unit, len(unit.source_ids)))
         self.submit(items)
         try:
             rest = zip(items, heard, strict=True)
@@ -124,17 +120,14 @@ class TranslationEngine(Workplace):
         (result,) = await self.results([self.item(key, "", num_tokens)])
         return result
 
-    def _told(self, asked: Asked, ear: "asyncio.Queue[Written | None]") -> Exclusive:
+    def _told(self, key: TranslationKey, ear: "asyncio.Queue[Written | None]") -> Exclusive:
         """Make work of a unit whose tokens are told while they are written."""
         loop = asyncio.get_running_loop()
 
         def work(unit: Unit, is_abandoned: IsAbandoned) -> TranslatedUnit:
             # On a way through a third language, what is written first is not the translation.
-            self._model.on_tokens = _Speller(self.translator, loop, ear) if len(unit.steps) == 1 else None
-            try:
-                return self.run_batch(_key(asked), [unit], is_abandoned)[0]
-            finally:
-                self._model.on_tokens = None
+            speller = _Speller(self.translator, loop, ear) if len(unit.steps) == 1 else None
+            return self._search(key, [unit], is_abandoned, speller)[0]
 
         return Exclusive(work)
 
@@ -142,8 +135,19 @@ class TranslationEngine(Workplace):
         self, key: TranslationKey, units: Sequence[Unit], is_abandoned: IsAbandoned
     ) -> Sequence[TranslatedUnit]:
         """Translate units that are asked for in the same way, on the worker thread."""
-        self._model.is_abandoned = is_abandoned
-        return self._interruptible.translate_units(units, beam_size=key.beam_size, n_best=key.n_best)
+        return self._search(key, units, is_abandoned)
+
+    def _search(
+        self,
+        key: TranslationKey,
+        units: Sequence[Unit],
+        is_abandoned: IsAbandoned,
+        on_tokens: TokenListener | None = None,
+    ) -> Sequence[TranslatedUnit]:
+        # A translator of its own: others may have their turn in the middle of it.
+        interruptible = copy.copy(self.translator)
+        interruptible.model = InterruptibleModel(self.translator.model, is_abandoned, on_tokens)
+        return interruptible.translate_units(units, beam_size=key.beam_size, n_best=key.n_best)
 
 
 class _Speller:
@@ -164,7 +168,3 @@ class _Speller:
         self._ids.append(token_ids[0])
         written = Written(self._tokenizer.target_piece(token_ids[0]), self._tokenizer.decode_target(self._ids))
         self._loop.call_soon_threadsafe(self._heard.put_nowait, written)
-
-
-def _key(asked: Asked) -> TranslationKey:
-    return TranslationKey(asked.beam_size, asked.n_best)

@@ -7,15 +7,28 @@ is exclusive. Knows nothing of what models do, nor of HTTP.
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from heedful.serving.batching import Batcher, Item, Observer, RefusedError
+from heedful.serving.callers import current_caller
 from heedful.serving.limits import Limits
 
 AnyItem = Item[Any, Any]
 IsAbandoned = Callable[[], bool]
+Thing = TypeVar("Thing")
+
+
+_AT_ONCE = 128
+
+
+async def unhurried(things: Iterable[Thing]) -> AsyncIterator[Thing]:
+    """Give things, thousands maybe, a few at a time: others want to be answered meanwhile."""
+    for number, thing in enumerate(things, 1):
+        if number % _AT_ONCE == 0:
+            await asyncio.sleep(0)
+        yield thing
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +57,11 @@ class Workplace:
         """Make an item of a text, or of what was planned for one; it has as long as the server gives every request."""
         deadline = time.monotonic() + self._limits.deadline_seconds
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        return Item(key, content, num_tokens, deadline, future, is_alone=isinstance(key, Exclusive))
+        return Item(key, content, num_tokens, deadline, future, current_caller(), is_alone=isinstance(key, Exclusive))
+
+    def check_open(self) -> None:
+        """Raise `RefusedError` when nothing of the client that asks would be admitted: before its text is read."""
+        self.queue.check_open(current_caller().client)
 
     async def results(self, items: Sequence[AnyItem]) -> list[Any]:
         """Have the items done and wait for them; whoever stops waiting takes them back. Raises `RefusedError`."""

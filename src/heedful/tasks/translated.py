@@ -99,6 +99,12 @@ def assemble(plan: TextPlan, units: Sequence[TranslatedUnit]) -> Translation:
     )
 
 
+def assemble_all(plans: Sequence[TextPlan], units: Sequence[TranslatedUnit]) -> list[Translation]:
+    """Put the translations of the units of several texts together, in the order of the plans."""
+    rest = iter(units)
+    return [assemble(plan, [next(rest) for _ in plan.units]) for plan in plans]
+
+
 def _about_the_way(plan: TextPlan) -> list[OutputWarning]:
     """Say what was done to a text, beside translating it."""
     route, found = plan.route, []

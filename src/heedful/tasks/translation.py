@@ -23,7 +23,7 @@ from heedful.tasks.directions import Directions
 from heedful.tasks.output_warnings import LOW_CONFIDENCE, Output, find_warnings
 from heedful.tasks.plan import Planner, Unit
 from heedful.tasks.streaming import group_lines
-from heedful.tasks.translated import Alternative, TranslatedUnit, Translation, assemble
+from heedful.tasks.translated import Alternative, TranslatedUnit, Translation, assemble_all
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
 
@@ -125,8 +125,7 @@ class Translator:
         """
         request = self._request(to, from_, beam_size, n_best)
         plans = self.planner.plan(texts, from_, to)
-        found = iter(self._translate_units([unit for plan in plans for unit in plan.units], request))
-        return [assemble(plan, [next(found) for _ in plan.units]) for plan in plans]
+        return assemble_all(plans, self._translate_units([unit for plan in plans for unit in plan.units], request))
 
     @property
     def planner(self) -> Planner:

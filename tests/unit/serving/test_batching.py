@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from heedful.serving.batching import AbandonedError, Batcher, Item, RefusedError
+from heedful.serving.callers import Caller
 from heedful.serving.limits import Limits
 
 LIMITS = Limits(max_queued_items=4, max_queued_tokens=100, max_batch_items=3, max_batch_tokens=40, deadline_seconds=5)
+
+ONE, ANOTHER = Caller("one", 1), Caller("another", 2)
 
 
 class Worker:
@@ -29,6 +32,10 @@ class Worker:
             self.gate.wait(5)
         if "bad" in texts:
             raise ValueError("this one is bad")
+        while "long" in texts and not self.gate.is_set():
+            if is_abandoned():
+                raise AbandonedError
+            time.sleep(0.001)
         while "endless" in texts:
             if is_abandoned():
                 self.was_abandoned.set()
@@ -57,10 +64,16 @@ class Scene:
         self.queue: Batcher[str, str] = Batcher("test", self.worker, limits, self.notes)
 
     def put(
-        self, text: str, key: str = "k", tokens: int = 1, seconds: float = 5, alone: bool = False
+        self,
+        text: str,
+        key: str = "k",
+        tokens: int = 1,
+        seconds: float = 5,
+        alone: bool = False,
+        caller: Caller = ONE,
     ) -> Item[str, str]:
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        item = Item(key, text, tokens, time.monotonic() + seconds, future, is_alone=alone)
+        item = Item(key, text, tokens, time.monotonic() + seconds, future, caller, is_alone=alone)
         self.queue.submit([item])
         return item
 
@@ -271,5 +284,82 @@ def test_draining_finishes_what_was_admitted_and_admits_nothing() -> None:
         it.worker.gate.set()
         assert [await held.outcome, await waits.outcome] == ["k:HOLD", "k:WAITS"]
         await it.until(lambda: it.queue.is_idle)
+
+    run(scene)
+
+
+def test_a_full_queue_has_room_for_the_share_of_another_client() -> None:
+    async def scene() -> None:
+        it = Scene()
+        held = await it.occupy()
+        many = [it.put("a") for _ in range(4)]
+        others = [it.put(text, caller=ANOTHER) for text in ("b", "c")]
+        for caller in (ONE, ANOTHER):
+            with pytest.raises(RefusedError, match="Too many requests are waiting"):
+                it.put("one more", caller=caller)
+            with pytest.raises(RefusedError, match="Too many requests are waiting"):
+                it.queue.check_open(caller.client)
+        it.queue.check_open("a third")
+        it.worker.gate.set()
+        await asyncio.gather(*(item.outcome for item in (held, *many, *others)))
+
+    run(scene)
+
+
+def test_clients_take_turns_however_much_one_of_them_wants() -> None:
+    async def scene() -> None:
+        it = Scene(replace(LIMITS, max_queued_items=9, max_batch_items=2))
+        held = await it.occupy()
+        items = [it.put(text) for text in "abcd"] + [it.put(text, caller=ANOTHER) for text in "xy"]
+        it.worker.gate.set()
+        await asyncio.gather(*(item.outcome for item in (held, *items)))
+        # "hold" has cost the first client its turn.
+        assert it.worker.batches[1:] == [["x", "a"], ["y", "b"], ["c", "d"]]
+
+    run(scene)
+
+
+def test_who_is_short_does_not_share_a_batch_with_who_is_long() -> None:
+    async def scene() -> None:
+        it = Scene(replace(LIMITS, max_queued_tokens=9999, max_batch_tokens=999))
+        held = await it.occupy()
+        items = [it.put("a", tokens=200), it.put("b"), it.put("c", tokens=150)]
+        it.worker.gate.set()
+        await asyncio.gather(*(item.outcome for item in (held, *items)))
+        assert it.worker.batches[1:] == [["a", "c"], ["b"]]
+
+    run(scene)
+
+
+@pytest.mark.parametrize("caller", [ANOTHER, Caller("one", 2)], ids=["client", "request of the same client"])
+def test_a_long_batch_is_interrupted_for_a_short_one_of_another(caller: Caller) -> None:
+    async def scene() -> None:
+        it = Scene(replace(LIMITS, slice_seconds=0.01, deadline_seconds=60, max_queued_tokens=9999))
+        held = it.put("long", tokens=256)
+        own = it.put("the rest of it", tokens=256)
+        await it.until(lambda: bool(it.worker.batches))
+        assert await it.put("short", caller=caller).outcome == "k:SHORT"
+        assert await it.put("again", caller=caller).outcome == "k:AGAIN"
+        assert not held.outcome.done()
+        assert not it.queue.is_idle
+        it.worker.gate.set()
+        assert [await held.outcome, await own.outcome] == ["k:LONG", "k:THE REST OF IT"]
+        assert it.worker.batches == [["long"], ["short"], ["again"], ["the rest of it"]]
+
+    run(scene)
+
+
+def test_who_goes_away_while_it_is_interrupted_is_not_gone_on_with() -> None:
+    async def scene() -> None:
+        it = Scene(replace(LIMITS, slice_seconds=0.01))
+        held = it.put("long", tokens=256)
+        await it.until(lambda: bool(it.worker.batches))
+        other = it.put("hold", caller=ANOTHER)
+        await it.until(lambda: len(it.worker.batches) == 2)
+        it.queue.withdraw([held])
+        it.worker.gate.set()
+        assert await other.outcome == "k:HOLD"
+        await it.until(lambda: it.queue.is_idle)
+        assert it.notes.batches == [1, 1]
 
     run(scene)

@@ -24,7 +24,7 @@ async def echo(scope, receive, send) -> None:
     await send({"type": "http.response.body", "body": message["body"]})
 
 
-def turnstile(path: str) -> Refusal | None:
+def turnstile(path: str, client: str) -> Refusal | None:
     return FULL if path == "/full" else None
 
 

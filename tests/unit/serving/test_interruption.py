@@ -1,5 +1,7 @@
 """A model whose search can be stopped: before it reads, while it reads, between two steps; and is otherwise itself."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch import Tensor
@@ -29,7 +31,7 @@ def source() -> tuple[Tensor, Tensor]:
 
 
 def test_a_text_nobody_waits_for_is_not_read_to_its_end() -> None:
-    model = InterruptibleModel(make_engine())
+    engine = make_engine()
     num_asked = 0
 
     def is_abandoned_at(number: int) -> bool:
@@ -40,20 +42,18 @@ def test_a_text_nobody_waits_for_is_not_read_to_its_end() -> None:
     asked_in_all = LAYERS + 2  # before anything, before each layer, before the decoder's keys and values
     for number in range(1, asked_in_all + 1):
         num_asked = 0
-        model.is_abandoned = lambda number=number: is_abandoned_at(number)  # type: ignore[misc]
+        model = InterruptibleModel(engine, partial(is_abandoned_at, number))
         with pytest.raises(AbandonedError):
             model.start(*source(), max_rows=1, max_len=2)
         assert num_asked == number
-    model.is_abandoned = lambda: False
-    state = model.start(*source(), max_rows=1, max_len=2)
-    model.is_abandoned = lambda: True
+    state = InterruptibleModel(engine, lambda: False).start(*source(), max_rows=1, max_len=2)
     with pytest.raises(AbandonedError):
-        model.step(state, torch.ones(1, dtype=torch.int64), None)
+        InterruptibleModel(engine, lambda: True).step(state, torch.ones(1, dtype=torch.int64), None)
 
 
 def test_what_is_not_interrupted_is_the_model_s_own() -> None:
     engine = make_engine()
     token_ids = torch.ones(1, dtype=torch.int64)
-    model = InterruptibleModel(engine)
+    model = InterruptibleModel(engine, lambda: False)
     watched = model.step(model.start(*source(), max_rows=1, max_len=1), token_ids, None)
     assert torch.equal(watched, engine.step(engine.start(*source(), max_rows=1, max_len=1), token_ids))
