@@ -1,9 +1,10 @@
 // The view "translate": a text beside its translation, and what can be known about it without looking inside.
 
-import { html, useEffect, useRef, useState } from "/insight/vendor/preact.js";
+import { html, useEffect, useState } from "/insight/vendor/preact.js";
 import { Card } from "/insight/parts.js";
 import { directions, nameOf, target } from "../served.js";
 import { queryWith, state } from "../state.js";
+import { useTyped } from "../typing.js";
 import { answer, followQuestion, question, textOf } from "./translate_asking.js";
 import { Another, Differing, Heard, Shaded } from "./translate_output.js";
 import { EXAMPLES, words } from "./translate_words.js";
@@ -59,36 +60,17 @@ function Languages() {
 
 function Text() {
   const said = words();
-  const [typed, setTyped] = useState(state.text.value);
-  const timer = useRef(null);
-  const settle = (text) => {
-    clearTimeout(timer.current);
-    if (text !== state.text.value) set({ text });
-  };
-  // Only typing starts the clock: a text that came from elsewhere must never be overwritten by the one before.
-  const type = (text) => {
-    setTyped(text);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => settle(text), REST);
-  };
-  const clear = () => {
-    setTyped("");
-    settle("");
-  };
-  useEffect(() => {
-    setTyped(state.text.value);
-    return () => clearTimeout(timer.current);
-  }, [state.text.value]);
+  const { typed, settle, handlers } = useTyped(state.text.value, REST, (text) => set({ text }));
   return html`
     <div class="pane source">
       <textarea
         aria-label=${said.source} placeholder=${said.placeholder} value=${typed} rows="4" spellcheck=${false}
         class=${typed.length > 240 ? "long" : ""} lang=${state.source.value === "auto" ? null : state.source.value}
-        onInput=${(event) => type(event.target.value)} onBlur=${() => settle(typed)}
+        ...${handlers}
       ></textarea>
       <div class="under">
         <span class="count">${typed.length.toLocaleString("en")}</span>
-        ${typed && html`<button type="button" class="plain" onClick=${clear}>${said.clear}</button>`}
+        ${typed && html`<button type="button" class="plain" onClick=${() => settle("")}>${said.clear}</button>`}
       </div>
     </div>`;
 }
