@@ -1,5 +1,6 @@
 // The sentence that views look into, with its languages, and what became of it; the same line above every such view.
 
+import { spelled } from "/insight/drawing.js";
 import { html } from "/insight/vendor/preact.js";
 import { directions, nameOf, target } from "./served.js";
 import { state } from "./state.js";
@@ -11,7 +12,7 @@ const REST = 600; // milliseconds without typing before the sentence counts
 
 /** What a change of the sentence makes meaningless. */
 function forget() {
-  for (const name of ["held", "cell", "prefix"]) state[name].value = null;
+  for (const name of ["held", "cell", "prefix", "hypothesis"]) state[name].value = null;
   state.step.value = 0;
 }
 
@@ -55,7 +56,8 @@ function Origin() {
   const said = words();
   const { data } = trace.value;
   const notes = [];
-  if (state.prefix.value && data?.prefix) notes.push(["prefix", said.forced(data.prefix), said.free]);
+  if (state.prefix.value && data?.prefix) notes.push(["prefix", said.forced(spelled(data.target.tokens[data.prefix - 1]), data.prefix), said.free]);
+  if (state.hypothesis.value !== null) notes.push(["hypothesis", said.another, said.free]);
   if (state.checkpoint.value !== null && state.run.value !== null) {
     notes.push(["checkpoint", said.atCheckpoint(state.run.value, state.checkpoint.value), said.finished]);
   }

@@ -1,6 +1,6 @@
 // The view "translate": a text beside its translation, and what can be known about it without looking inside.
 
-import { html, useEffect, useState } from "/insight/vendor/preact.js";
+import { batch, html, useEffect, useState } from "/insight/vendor/preact.js";
 import { Card } from "/insight/parts.js";
 import { directions, nameOf, target } from "../served.js";
 import { queryWith, state } from "../state.js";
@@ -14,7 +14,7 @@ const MOST_LOOKED_INTO = 1000; // characters
 
 /** Another text, or other languages: what was chosen inside the last one does not hold. */
 function set(changes) {
-  const all = { ...changes, held: null, prefix: null, step: 0 };
+  const all = { ...changes, held: null, prefix: null, hypothesis: null, step: 0 };
   for (const [name, value] of Object.entries(all)) state[name].value = value;
 }
 
@@ -93,7 +93,7 @@ function Look() {
   const text = state.text.value.replaceAll("\n", " ").trim();
   if (!text) return null;
   if (text.length > MOST_LOOKED_INTO) return html`<span class="hint">${said.lookLong}</span>`;
-  const changes = { view: "attention", text };
+  const changes = { view: "attention", text, prefix: null }; // what is shown here was not continued by hand
   const go = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
@@ -170,8 +170,7 @@ function Others({ chosen, onChoose }) {
 /** The request as one would type it; a quote inside single quotes is closed, escaped and opened again. */
 function Curl() {
   const said = words();
-  const { q, source, target: into, model, beam } = question.value;
-  const body = JSON.stringify({ q, source, target: into, model, beam }).replaceAll("'", "'\\''");
+  const body = JSON.stringify(question.value).replaceAll("'", "'\\''");
   const command = `curl ${location.origin}/translate -H 'content-type: application/json' -d '${body}'`;
   return html`
     <details class="curl">
@@ -197,9 +196,17 @@ function Examples() {
 
 export function TranslatePage() {
   const said = words();
-  const [chosen, setChosen] = useState(0);
+  const { status, whole } = answer.value;
+  // The one chosen is part of the address; what the search has not found cannot be shown here.
+  const chosen = whole?.alternatives.indexOf(state.hypothesis.value) + 1 || 0;
+  const choose = (number) => batch(() => {
+    state.prefix.value = null;
+    state.hypothesis.value = whole.alternatives[number - 1] ?? null;
+  });
   useEffect(followQuestion, []);
-  useEffect(() => setChosen(0), [answer.value.whole]);
+  useEffect(() => {
+    if (status === "ready" && chosen === 0) state.hypothesis.value = null;
+  }, [status, chosen, state.hypothesis.value]);
   return html`
     <h1>${said.title}</h1>
     <p class="lead">${said.lead}</p>
@@ -207,7 +214,7 @@ export function TranslatePage() {
       <div class="tongues"><${Languages} /></div>
       <${Text} /><${Translated} chosen=${chosen} />
     </section>
-    <${Others} chosen=${chosen} onChoose=${setChosen} />
+    <${Others} chosen=${chosen} onChoose=${choose} />
     <${Examples} />
     <${Curl} />`;
 }
