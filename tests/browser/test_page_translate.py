@@ -103,7 +103,7 @@ def test_typing_translates_line_by_line_and_the_address_says_it(bundled_server, 
 
 
 def test_other_translations_can_be_seen(bundled_server, visited) -> None:
-    answer = asked(bundled_server, SENTENCE, "de", alternatives=4)
+    answer = asked(bundled_server, SENTENCE, "de", alternatives=3)
     with visited(bundled_server, f"?text={quote(SENTENCE)}&target=de") as page:
         output(page)
         rows = page.locator(".others button > span:first-child").all_text_contents()

@@ -155,3 +155,4 @@ def test_models_say_what_they_are_made_of(server: ServerProcess, folder: Path) -
     assert model["parameters"] == expected
     assert model["layers"] == {"encoder": 1, "decoder": 1}
     assert (model["heads"], model["dim"], model["positions"], model["run"]) == (2, 32, "sinusoidal", None)
+    assert model["beam"] == load_translator(folder, device="cpu").decoding.beam_size

@@ -72,6 +72,8 @@ def plain_beam(
         for total, tokens, parts in beam:
             log_probs = log_probs_after(script, source, tokens)
             if any(math.isnan(value) for value in log_probs):
+                if finished and beam[0][0] / penalty(cap, alpha) <= max(finished)[0]:  # searched for others only
+                    return sorted(finished, key=lambda it: -it[0])[:n_best]
                 return [(total_score(beam[0][2], alpha), beam[0][1], "error")]
             order = sorted(range(len(log_probs)), key=lambda token: (-log_probs[token], token))
             banned = (*FORBIDDEN, EOS) if step < min_length else FORBIDDEN
@@ -178,3 +180,14 @@ def test_a_prefix_is_written_and_scored_as_if_it_had_been_chosen(seed, cases, be
         assert best.token_log_probs == pytest.approx(rescore(script, source, output), abs=1e-6)
     if beam_size == 1:
         assert [it[0].token_ids for it in forced] == [it[0].token_ids for it in free]
+
+
+@given(seeds, vocabs, alphas, sources_and_caps, st.integers(2, 5))
+@settings(max_examples=150, deadline=None)
+def test_the_best_hypothesis_does_not_depend_on_how_many_are_wanted(seed, vocab, alpha, cases, beam_size) -> None:
+    script = moody_script(seed, vocab)
+    alone = run(script, cases, beam_size=beam_size, n_best=1, length_penalty=alpha)
+    for n_best in range(2, beam_size + 1):
+        several = run(script, cases, beam_size=beam_size, n_best=n_best, length_penalty=alpha)
+        assert [found[0].token_ids for found in several] == [found[0].token_ids for found in alone]
+        assert [found[0].score for found in several] == pytest.approx([found[0].score for found in alone], nan_ok=True)

@@ -9,6 +9,9 @@ A sentence is done when
   than its present log-probability divided by the penalty of the longest output, or
 - its cap is reached; the open ones then end with the reason "length".
 
+The best hypothesis is the same for every `n_best`: asking for more only lets the search go on after it is certain, and
+a model that gives no numbers from then on costs what might have followed, not what was found.
+
 With a beam of one this is greedy search. Equal candidates are ordered by slot, then as the model lists them, so that a
 result depends neither on chance nor on the rest of the batch.
 
@@ -232,11 +235,15 @@ def _collect(
 def _fail_without_result(
     finished: Finished, state: BeamState, candidates: Candidates, is_done: Flags, history: Sequence[Written]
 ) -> None:
-    """Give sentences that ended in a NaN, or with no token left to write, what they had written until then."""
+    """Give sentences that ended in a NaN, or with no token left to write, what they had written until then.
+
+    Those whose best hypothesis was certain before, so that they were searched for others only, keep what was found.
+    """
     width = state.log_probs.shape[1]
     for line in np.flatnonzero(is_done).tolist():
         sentence = int(state.sentences[line])
-        if candidates.is_broken[line] or not finished.count[sentence]:
+        is_certain = state.log_probs[line].max() / state.longest_penalty[line] <= finished.best_score[sentence]
+        if (candidates.is_broken[line] and not is_certain) or not finished.count[sentence]:
             finished.fail(sentence, history, row=line * width + int(state.log_probs[line].argmax()))
 
 

@@ -51,6 +51,7 @@ class Finished:
     def __init__(self, batch: int, *, n_best: int, alpha: float) -> None:
         self.count = np.zeros(batch, dtype=np.int64)  # int64 [batch]: endings found
         self.to_beat = np.full(batch, -math.inf)  # float64 [batch]: score of the n_best-th; -inf while there are fewer
+        self.best_score = np.full(batch, -math.inf)  # float64 [batch]: -inf while there is none
         self._n_best = n_best
         self._alpha = alpha
         self._found: list[list[Ending]] = [[] for _ in range(batch)]
@@ -61,6 +62,7 @@ class Finished:
         found = self._found[sentence]
         found.append(ending)
         self.count[sentence] = len(found)
+        self.best_score[sentence] = max(self.best_score[sentence], ending.score)
         if len(found) >= self._n_best:
             self.to_beat[sentence] = sorted(other.score for other in found)[-self._n_best]
 

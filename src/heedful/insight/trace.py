@@ -164,7 +164,7 @@ def trace_translation(
     With `hypothesis` nothing is searched for: the model is made to write this text. With `prefix_ids` the search goes
     on from these tokens. Languages and `beam_size` are as in `Translator.translate`.
     """
-    reading = read_text(translator, text, to=to, from_=from_)
+    reading = read_text(translator, text, to=to, from_=from_, beam_size=beam_size)
     model = translator.readable_model
     if hypothesis is not None:
         if prefix_ids:
@@ -188,8 +188,10 @@ def trace_translation(
     return replace(_trace(translator, model, reading, found, tree, doubts), num_forced=len(prefix_ids))
 
 
-def read_text(translator: Translator, text: str, *, to: str | None, from_: str | None) -> Reading:
-    """Settle the languages and encode a text; refuse what cannot be shown."""
+def read_text(
+    translator: Translator, text: str, *, to: str | None, from_: str | None, beam_size: int | None = None
+) -> Reading:
+    """Settle the languages and encode a text; refuse what cannot be shown. `beam_size` is for a way through a third."""
     translator.directions.check(from_, to)
     text = without_surrogates(text)
     if not text.strip():
@@ -200,7 +202,7 @@ def read_text(translator: Translator, text: str, *, to: str | None, from_: str |
     warnings: tuple[OutputWarning, ...] = ()
     source_language = route.source
     for middle in route.steps[:-1]:
-        text = translator.translate(text, to=middle, from_=source_language)
+        text = translator.translate(text, to=middle, from_=source_language, beam_size=beam_size)
         message = f'the text came from "{source_language}" through "{middle}"; what is shown is the last step.'
         warnings, source_language = (*warnings, OutputWarning("pivot", message)), middle
     tokens = source_tokens(translator.tokenizer, text, route.target if translator.tokenizer.languages else None)

@@ -43,7 +43,10 @@ class TranslateRequest(WithKey):
     target: Code = Field(description="Language wanted.")
     format: Literal["text"] = Field("text", description="Only plain text is translated.")
     alternatives: int = Field(
-        0, ge=0, le=Limits.max_alternatives, description="Other translations wanted beside the best."
+        0,
+        ge=0,
+        le=Limits.max_alternatives,
+        description="Other translations wanted beside the best; as many as the beam, or more, widen it.",
     )
     model: ModelId | None = Field(None, description="Id of a model from `GET /api/models`; else the first that fits.")
     beam: int | None = Field(
@@ -154,6 +157,9 @@ class ServedModel(BaseModel):
 
     labels: list[str]
     """Of a classifier."""
+
+    beam: int | None
+    """Of a translator: hypotheses kept per sentence, where a request does not say it."""
 
     layers: dict[str, int]
     """How many the encoder and the decoder have."""

@@ -285,7 +285,13 @@ async def _written(first: Piece | None, rest: AsyncIterator[Piece]) -> AsyncIter
 def _served(engine: Workplace) -> dict[str, Any]:
     pairs = engine.translator.directions.pairs if isinstance(engine, TranslationEngine) else ()
     labels = engine.classifier.labels if isinstance(engine, LabellingEngine) else ()
-    return {"id": engine.id, "task": engine.task, "directions": [list(pair) for pair in pairs], "labels": list(labels)}
+    return {
+        "id": engine.id,
+        "task": engine.task,
+        "directions": [list(pair) for pair in pairs],
+        "labels": list(labels),
+        "beam": engine.translator.decoding.beam_size if isinstance(engine, TranslationEngine) else None,
+    }
 
 
 async def _tell(_: Request, failure: Exception) -> Response:

@@ -32,12 +32,12 @@ class OneSentence(WithKey):
     model: ModelId | None = None
     run: ModelId | None = Field(None, description="Id of a run from `GET /api/runs`; then `checkpoint` is needed.")
     checkpoint: int | None = Field(None, ge=0, lt=2**53, description="Look into this step of the run.")
+    beam: int | None = Field(None, ge=1, le=Limits.max_beam, description="Hypotheses kept per sentence.")
 
 
 class TraceRequest(OneSentence):
     """What `POST /api/trace` takes."""
 
-    beam: int | None = Field(None, ge=1, le=Limits.max_beam)
     hypothesis: Text | None = Field(None, description="Trace this translation, instead of the one the search finds.")
     prefixIds: Ids | None = Field(  # noqa: N815 - as LibreTranslate's clients spell names
         None, description="Tokens the translation must begin with; the search goes on from there."

@@ -158,7 +158,7 @@ def _trace(asked: TraceRequest, translator: Translator, source: str | None, targ
 
 def _open_cell(asked: CellRequest, translator: Translator, source: str | None, target: str | None) -> dict[str, Any]:
     check_ids("targetIds", asked.targetIds, translator)
-    reading = read_text(translator, asked.q, to=target, from_=source)
+    reading = read_text(translator, asked.q, to=target, from_=source, beam_size=asked.beam)
     inputs = [translator.tokenizer.bos_id, *asked.targetIds[:-1]]
     return cell_payload(
         open_cell_of(

@@ -120,8 +120,9 @@ class Translator:
     ) -> list[Translation]:
         """Translate texts, in order, with scores, alternatives and warnings.
 
-        `beam_size` None takes what the model was made with; it is raised to `n_best` when smaller. `from_` None detects
-        the language of each text, where the model knows several.
+        `beam_size` None takes what the model was made with; it is raised to `n_best` when smaller. Up to the beam size
+        `n_best` does not change the translation. `from_` None detects the language of each text, where the model knows
+        several.
         """
         request = self._request(to, from_, beam_size, n_best)
         plans = self.planner.plan(texts, from_, to)

@@ -135,13 +135,14 @@ function useStepKeys(trace, state, toggle) {
 }
 
 function WrittenChip({ token, trace, number, step, state, said }) {
-  const isForced = number < (trace.prefix ?? 0);
+  const numForced = trace.prefix ?? 0; // the last of them was chosen, those before it were kept
+  const isForced = number === numForced - 1;
   const probability = percentOf(trace.steps[number].log_prob);
   const names = ["chip", token.special && "special", number > step && "later", isForced && "forced"];
   return html`
     <button
       type="button" class=${names.filter(Boolean).join(" ")} aria-current=${number === step ? "step" : null}
-      title=${isForced ? `${probability} · ${said.forced}` : probability}
+      title=${number < numForced ? `${probability} · ${isForced ? said.forced : said.kept}` : probability}
       style=${{ background: `rgb(var(--heat) / ${0.32 * Math.exp(trace.steps[number].log_prob)})` }}
       onClick=${() => { state.step.value = number; }}
     >${spelled(token)}<small>${probability}</small></button>`;

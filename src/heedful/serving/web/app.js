@@ -74,7 +74,7 @@ function follow(event, view) {
 function choose(id) {
   const sameTask = models.value.find((one) => one.id === id)?.task === model.value.task;
   state.model.value = id;
-  for (const name of ["target", "layer", "heads", "held", "cell", "prefix", "run", "checkpoint"]) {
+  for (const name of ["target", "layer", "heads", "held", "cell", "prefix", "hypothesis", "run", "checkpoint"]) {
     state[name].value = null;
   }
   state.source.value = "auto";

@@ -1,16 +1,18 @@
 // The sentence that views look into, with its languages, and what became of it; the same line above every such view.
 
-import { html, useEffect, useRef, useState } from "/insight/vendor/preact.js";
+import { spelled } from "/insight/drawing.js";
+import { html } from "/insight/vendor/preact.js";
 import { directions, nameOf, target } from "./served.js";
 import { state } from "./state.js";
 import { trace } from "./tracing.js";
+import { useTyped } from "./typing.js";
 import { words } from "./words.js";
 
 const REST = 600; // milliseconds without typing before the sentence counts
 
 /** What a change of the sentence makes meaningless. */
 function forget() {
-  for (const name of ["held", "cell", "prefix"]) state[name].value = null;
+  for (const name of ["held", "cell", "prefix", "hypothesis"]) state[name].value = null;
   state.step.value = 0;
 }
 
@@ -38,29 +40,15 @@ function Languages() {
 /** The line to type into; what is typed takes effect on Enter, on leaving the field, or after a short rest. */
 function Field() {
   const said = words();
-  const [typed, setTyped] = useState(state.text.value);
-  const timer = useRef(null);
-  const settle = (text) => {
-    clearTimeout(timer.current);
-    if (text === state.text.value) return;
+  const { typed, settle, handlers } = useTyped(state.text.value, REST, (text) => {
     state.text.value = text;
     forget();
-  };
-  // Only typing starts the clock: a sentence that came from elsewhere must never be overwritten by the one before.
-  const type = (text) => {
-    setTyped(text);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => settle(text), REST);
-  };
-  useEffect(() => {
-    setTyped(state.text.value);
-    return () => clearTimeout(timer.current);
-  }, [state.text.value]);
+  });
+  const onKeyDown = (event) => event.key === "Enter" && !event.isComposing && settle(event.target.value);
   return html`
     <input
       type="text" class="field" aria-label=${said.sentence} value=${typed} maxlength="1000" spellcheck=${false}
-      onInput=${(event) => type(event.target.value)} onBlur=${() => settle(typed)}
-      onKeyDown=${(event) => event.key === "Enter" && settle(typed)}
+      onKeyDown=${onKeyDown} ...${handlers}
     />`;
 }
 
@@ -68,7 +56,8 @@ function Origin() {
   const said = words();
   const { data } = trace.value;
   const notes = [];
-  if (state.prefix.value && data?.prefix) notes.push(["prefix", said.forced(data.prefix), said.free]);
+  if (state.prefix.value && data?.prefix) notes.push(["prefix", said.forced(spelled(data.target.tokens[data.prefix - 1]), data.prefix), said.free]);
+  if (state.hypothesis.value !== null) notes.push(["hypothesis", said.another, said.free]);
   if (state.checkpoint.value !== null && state.run.value !== null) {
     notes.push(["checkpoint", said.atCheckpoint(state.run.value, state.checkpoint.value), said.finished]);
   }

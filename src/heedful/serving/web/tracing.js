@@ -25,6 +25,7 @@ export const wanted = computed(() => ({
   model: model.value?.id,
   beam: state.beam.value,
   prefixIds: state.prefix.value,
+  hypothesis: state.prefix.value ? null : (state.hypothesis.value?.replaceAll("\n", " ") ?? null),
   run: state.checkpoint.value === null ? null : state.run.value,
   checkpoint: state.run.value === null ? null : state.checkpoint.value,
 }));

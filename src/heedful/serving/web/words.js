@@ -25,7 +25,9 @@ const WORDS = {
     nothing: "Type a sentence to see inside the model.",
     failed: (sentence) => `This cannot be shown: ${sentence}`,
     refusal: (_, sentence) => sentence,
-    forced: (count) => `its first ${count === 1 ? "token was" : `${count} tokens were`} chosen by you`,
+    forced: (token, step) =>
+      `goes on from “${token}”, which you chose at step ${step}${step === 1 ? "" : "; what stands before it was kept"}`,
+    another: "another translation than the model's own, chosen by you: the model is made to write it",
     free: "let the model choose again",
     atCheckpoint: (run, step) => `as the run “${run}” translated at step ${step}`,
     finished: "back to the finished model",
@@ -58,7 +60,8 @@ const WORDS = {
       if (status === 429 || status === 503) return "目前忙不过来，请稍后再试。";
       return status === 500 ? "内部出错，详情见服务器日志。" : sentence;
     },
-    forced: (count) => `开头的 ${count} 个词元由您选定`,
+    forced: (token, step) => `从您在第 ${step} 步选定的“${token}”继续${step === 1 ? "" : "，之前的词元保持不变"}`,
+    another: "这是您选定的另一个译文，不是模型自己的选择：模型被要求写出它",
     free: "让模型重新选择",
     atCheckpoint: (run, step) => `训练“${run}”第 ${step} 步时的译文`,
     finished: "回到训练完成的模型",

@@ -1,6 +1,6 @@
 // The view "decoding": how the translation came about token by token, the search as a tree, and ways to change it.
 
-import { html, useEffect } from "/insight/vendor/preact.js";
+import { batch, html, useEffect } from "/insight/vendor/preact.js";
 import { followKey } from "/insight/attention_map.js";
 import { BeamView } from "/insight/beam.js";
 import { decodingWords, minused } from "/insight/decoding_words.js";
@@ -13,10 +13,11 @@ const LONG = 120; // characters of a translation that is set in smaller letters
 
 /** What can be done with the translation of `data`; an attribution that was refused is not offered again. */
 function actionsOn(data, isRefused) {
-  const continueWith = (ids) => {
+  const continueWith = (ids) => batch(() => {
+    state.hypothesis.value = null;
     state.prefix.value = ids;
     state.step.value = ids.length - 1;
-  };
+  });
   return {
     attribute: isRefused ? null : () => want("attribution"),
     continueFrom: (step, tokenId) => continueWith([...data.target.tokens.slice(0, step).map((one) => one.id), tokenId]),

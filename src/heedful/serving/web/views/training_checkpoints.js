@@ -67,7 +67,7 @@ function Picture({ data }) {
 function Links({ run, step }) {
   const said = words();
   const languages = { source: run.source, target: run.target };
-  const changes = { ...languages, run: run.id, checkpoint: step, step: 0, held: null, prefix: null };
+  const changes = { ...languages, run: run.id, checkpoint: step, step: 0, held: null, prefix: null, hypothesis: null };
   const go = (view) => (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();

@@ -75,7 +75,7 @@ export function chooseCheckpoint(run, step) {
   state.checkpoint.value = step;
   state.source.value = run.source;
   state.target.value = run.target;
-  for (const name of ["held", "prefix"]) state[name].value = null;
+  for (const name of ["held", "prefix", "hypothesis"]) state[name].value = null;
   state.step.value = 0;
 }
 

@@ -1,9 +1,10 @@
 // The view "translate": a text beside its translation, and what can be known about it without looking inside.
 
-import { html, useEffect, useRef, useState } from "/insight/vendor/preact.js";
+import { batch, html, useEffect, useState } from "/insight/vendor/preact.js";
 import { Card } from "/insight/parts.js";
 import { directions, nameOf, target } from "../served.js";
 import { queryWith, state } from "../state.js";
+import { useTyped } from "../typing.js";
 import { answer, followQuestion, question, textOf } from "./translate_asking.js";
 import { Another, Differing, Heard, Shaded } from "./translate_output.js";
 import { EXAMPLES, words } from "./translate_words.js";
@@ -13,7 +14,7 @@ const MOST_LOOKED_INTO = 1000; // characters
 
 /** Another text, or other languages: what was chosen inside the last one does not hold. */
 function set(changes) {
-  const all = { ...changes, held: null, prefix: null, step: 0 };
+  const all = { ...changes, held: null, prefix: null, hypothesis: null, step: 0 };
   for (const [name, value] of Object.entries(all)) state[name].value = value;
 }
 
@@ -59,36 +60,17 @@ function Languages() {
 
 function Text() {
   const said = words();
-  const [typed, setTyped] = useState(state.text.value);
-  const timer = useRef(null);
-  const settle = (text) => {
-    clearTimeout(timer.current);
-    if (text !== state.text.value) set({ text });
-  };
-  // Only typing starts the clock: a text that came from elsewhere must never be overwritten by the one before.
-  const type = (text) => {
-    setTyped(text);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => settle(text), REST);
-  };
-  const clear = () => {
-    setTyped("");
-    settle("");
-  };
-  useEffect(() => {
-    setTyped(state.text.value);
-    return () => clearTimeout(timer.current);
-  }, [state.text.value]);
+  const { typed, settle, handlers } = useTyped(state.text.value, REST, (text) => set({ text }));
   return html`
     <div class="pane source">
       <textarea
         aria-label=${said.source} placeholder=${said.placeholder} value=${typed} rows="4" spellcheck=${false}
         class=${typed.length > 240 ? "long" : ""} lang=${state.source.value === "auto" ? null : state.source.value}
-        onInput=${(event) => type(event.target.value)} onBlur=${() => settle(typed)}
+        ...${handlers}
       ></textarea>
       <div class="under">
         <span class="count">${typed.length.toLocaleString("en")}</span>
-        ${typed && html`<button type="button" class="plain" onClick=${clear}>${said.clear}</button>`}
+        ${typed && html`<button type="button" class="plain" onClick=${() => settle("")}>${said.clear}</button>`}
       </div>
     </div>`;
 }
@@ -111,7 +93,7 @@ function Look() {
   const text = state.text.value.replaceAll("\n", " ").trim();
   if (!text) return null;
   if (text.length > MOST_LOOKED_INTO) return html`<span class="hint">${said.lookLong}</span>`;
-  const changes = { view: "attention", text };
+  const changes = { view: "attention", text, prefix: null }; // what is shown here was not continued by hand
   const go = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
@@ -188,8 +170,7 @@ function Others({ chosen, onChoose }) {
 /** The request as one would type it; a quote inside single quotes is closed, escaped and opened again. */
 function Curl() {
   const said = words();
-  const { q, source, target: into, model, beam } = question.value;
-  const body = JSON.stringify({ q, source, target: into, model, beam }).replaceAll("'", "'\\''");
+  const body = JSON.stringify(question.value).replaceAll("'", "'\\''");
   const command = `curl ${location.origin}/translate -H 'content-type: application/json' -d '${body}'`;
   return html`
     <details class="curl">
@@ -215,9 +196,17 @@ function Examples() {
 
 export function TranslatePage() {
   const said = words();
-  const [chosen, setChosen] = useState(0);
+  const { status, whole } = answer.value;
+  // The one chosen is part of the address; what the search has not found cannot be shown here.
+  const chosen = whole?.alternatives.indexOf(state.hypothesis.value) + 1 || 0;
+  const choose = (number) => batch(() => {
+    state.prefix.value = null;
+    state.hypothesis.value = whole.alternatives[number - 1] ?? null;
+  });
   useEffect(followQuestion, []);
-  useEffect(() => setChosen(0), [answer.value.whole]);
+  useEffect(() => {
+    if (status === "ready" && chosen === 0) state.hypothesis.value = null;
+  }, [status, chosen, state.hypothesis.value]);
   return html`
     <h1>${said.title}</h1>
     <p class="lead">${said.lead}</p>
@@ -225,7 +214,7 @@ export function TranslatePage() {
       <div class="tongues"><${Languages} /></div>
       <${Text} /><${Translated} chosen=${chosen} />
     </section>
-    <${Others} chosen=${chosen} onChoose=${setChosen} />
+    <${Others} chosen=${chosen} onChoose=${choose} />
     <${Examples} />
     <${Curl} />`;
 }

@@ -7,7 +7,7 @@ import { directions, model, target } from "../served.js";
 import { state } from "../state.js";
 
 const LONG = 600; // characters; what takes longer than one likes to wait without seeing anything
-const NUM_ALTERNATIVES = 4;
+const MOST_ALTERNATIVES = 10; // the server gives no more
 const FIRST_CJK = "\u2e80";
 const NOTHING = { status: "none", request: null, whole: null, heard: null, detected: null, error: null };
 
@@ -20,12 +20,21 @@ export const answer = signal(NOTHING);
 
 const attempts = signal(0);
 
+/** What the beam holds beside the best: for more, the search would be another one, with another translation. */
+const numAlternatives = computed(() => {
+  const beam = state.beam.value ?? model.value?.beam ?? 1;
+  return Math.max(0, Math.min(MOST_ALTERNATIVES, Math.trunc(beam) - 1));
+});
+
+/** The request as it is sent for a text that is asked for as a whole. */
 export const question = computed(() => ({
   q: state.text.value,
   source: state.source.value,
   target: target.value,
   model: model.value?.id,
   ...(state.beam.value === null ? {} : { beam: state.beam.value }),
+  alternatives: numAlternatives.value,
+  details: true,
 }));
 const asked = computed(() => JSON.stringify(question.value));
 
@@ -63,13 +72,13 @@ export function followQuestion() {
 
 async function askWhole(asking, request, leaving) {
   const began = performance.now();
-  const found = await post("/translate", { ...asking, alternatives: NUM_ALTERNATIVES, details: true }, leaving);
+  const found = await post("/translate", asking, leaving);
   const text = found.translatedText;
   answer.value = {
     ...NOTHING, request, status: "ready", detected: found.detectedLanguage?.language ?? null,
     whole: {
       text,
-      alternatives: [...new Set(found.alternatives)].filter((one) => one !== text),
+      alternatives: [...new Set(found.alternatives ?? [])].filter((one) => one !== text),
       units: found.details,
       milliseconds: Math.round(performance.now() - began),
     },
@@ -91,7 +100,8 @@ async function hearSentences(asking, request, leaving) {
       lines[number].push({ text: data.text, isDoubtful: data.warnings.length > 0 });
       tell("loading");
     };
-    const body = { ...asking, q: line, source: detected ?? asking.source };
+    const { target: into, model: id, beam } = asking;
+    const body = { q: line, source: detected ?? asking.source, target: into, model: id, beam };
     await listen("/api/translate/stream", { body, signal: leaving, hear });
   }
   tell("ready");
