@@ -11,7 +11,7 @@ from heedful.errors import UserError
 
 
 def explain(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to translate; a sentence is best.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to translate.")],
     out: Annotated[Path, typer.Option(metavar="FILE.html", help="Where to write the page; must not exist yet.")],
     model: Annotated[
         Path | None,
@@ -24,6 +24,9 @@ def explain(
         str | None, typer.Option("--to", metavar="LANG", help="Language wanted; need not be said if there is one.")
     ] = None,
     beam: options.Beam = None,
+    sentence: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Which sentence of TEXT to look into, where it has several.")
+    ] = 1,
     hypothesis: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Make the model write this instead of searching.")
     ] = None,
@@ -47,7 +50,13 @@ def explain(
 
     translator = load_translator(model, device=device, quantize=quantize, say=note)
     trace = trace_translation(
-        translator, text, to=target_language, from_=source_language, beam_size=beam, hypothesis=hypothesis
+        translator,
+        text,
+        to=target_language,
+        from_=source_language,
+        beam_size=beam,
+        sentence=sentence - 1,
+        hypothesis=hypothesis,
     )
     page = render_page(
         trace, attribution=attribute(translator.readable_model, trace), changes=head_changes(translator, trace)

@@ -58,6 +58,8 @@ def to_payload(
         "finish_reason": trace.finish_reason,
         "prefix": trace.num_forced,
         "engine": trace.engine,
+        "sentences": list(trace.sentences),
+        "sentence": trace.sentence,
         "warnings": [{"code": warning.code, "message": warning.message} for warning in trace.warnings],
         "steps": [
             {

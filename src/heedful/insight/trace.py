@@ -23,7 +23,7 @@ from heedful.insight.beam_tree import BeamTree, grow_tree
 from heedful.insight.tokens import Token, source_tokens, target_tokens
 from heedful.models.transformer import Transformer
 from heedful.tasks.output_warnings import OutputWarning
-from heedful.tasks.plan import without_surrogates
+from heedful.tasks.plan import Unit, without_surrogates
 from heedful.tasks.translation import Translator
 from heedful.text.lines import one_line
 
@@ -97,6 +97,12 @@ class Trace:
     """What searched; see the head of this file for how the weights of an int8 engine are read."""
 
     warnings: tuple[OutputWarning, ...] = ()
+    sentences: tuple[str, ...] = ()
+    """What the whole text was cut into; `source` is one of them."""
+
+    sentence: int = 0
+    """Which of them, from 0."""
+
     num_forced: int = 0
     """How many of the first tokens were given and not searched for; the tree has one node for each of them."""
 
@@ -137,16 +143,18 @@ class Trace:
 class Reading:
     """What the model is given: the last step of a route, as ids."""
 
-    text: str
+    unit: Unit
     source_language: str | None
     target_language: str
     tokens: list[Token]
     warnings: tuple[OutputWarning, ...]
+    sentences: tuple[str, ...]
+    sentence: int
 
     @property
     def source_ids(self) -> list[int]:
         """The ids the encoder reads."""
-        return [token.id for token in self.tokens]
+        return list(self.unit.source_ids)
 
 
 def trace_translation(
@@ -156,15 +164,17 @@ def trace_translation(
     to: str | None = None,
     from_: str | None = None,
     beam_size: int | None = None,
+    sentence: int = 0,
     hypothesis: str | None = None,
     prefix_ids: Sequence[int] = (),
 ) -> Trace:
-    """Translate one text and keep everything that is to be seen.
+    """Translate one sentence of a text and keep everything that is to be seen.
 
+    The text is cut as `Translator.translate` cuts it, and `sentence` says which of the parts is looked into, from 0.
     With `hypothesis` nothing is searched for: the model is made to write this text. With `prefix_ids` the search goes
     on from these tokens. Languages and `beam_size` are as in `Translator.translate`.
     """
-    reading = read_text(translator, text, to=to, from_=from_, beam_size=beam_size)
+    reading = read_text(translator, text, to=to, from_=from_, sentence=sentence, beam_size=beam_size)
     model = translator.readable_model
     if hypothesis is not None:
         if prefix_ids:
@@ -184,30 +194,48 @@ def trace_translation(
         eos_id=translator.tokenizer.eos_id,
         spell=translator.tokenizer.target_piece,
     )
-    doubts = () if prefix_ids else _doubts(translator, reading, beam)
+    doubts = () if prefix_ids else translator.translated(reading.unit, [found]).warnings
     return replace(_trace(translator, model, reading, found, tree, doubts), num_forced=len(prefix_ids))
 
 
 def read_text(
-    translator: Translator, text: str, *, to: str | None, from_: str | None, beam_size: int | None = None
+    translator: Translator,
+    text: str,
+    *,
+    to: str | None,
+    from_: str | None,
+    sentence: int = 0,
+    beam_size: int | None = None,
 ) -> Reading:
-    """Settle the languages and encode a text; refuse what cannot be shown. `beam_size` is for a way through a third."""
+    """Settle the languages, cut a text and encode one of its sentences; refuse what cannot be shown.
+
+    `beam_size` is for a way through a third language.
+    """
     translator.directions.check(from_, to)
-    text = without_surrogates(text)
     if not text.strip():
         raise UserError("The text to look into must not be empty, but is.")
-    route = translator.directions.route(text, from_, to)
-    if not route.steps or route.target is None:
+    (plan,) = translator.planner.plan([text], from_, to)
+    units, route = plan.units, plan.route
+    if not units or route.target is None:
         raise UserError(f'The text must be in another language than "{route.target}", but seems to be in it already.')
+    if not 0 <= sentence < len(units):
+        raise UserError(f"`sentence` must be between 0 and {len(units) - 1}, but is {sentence}.")
+    unit, source_language = units[sentence], route.source
     warnings: tuple[OutputWarning, ...] = ()
-    source_language = route.source
-    for middle in route.steps[:-1]:
-        text = translator.translate(text, to=middle, from_=source_language, beam_size=beam_size)
+    if len(units) > 1:
+        message = f"the text has {len(units)} sentences; what is shown is number {sentence + 1}."
+        warnings = (OutputWarning("one_of_several", message),)
+    while len(unit.steps) > 1:
+        middle, *rest = unit.steps
+        (made,) = translator.translate_units([replace(unit, steps=(middle,))], beam_size=beam_size)
+        unit = translator.planner.units([made.text], [tuple(rest)])[0][0]
         message = f'the text came from "{source_language}" through "{middle}"; what is shown is the last step.'
         warnings, source_language = (*warnings, OutputWarning("pivot", message)), middle
-    tokens = source_tokens(translator.tokenizer, text, route.target if translator.tokenizer.languages else None)
-    _check_length("The text", len(tokens), min(MAX_TOKENS, translator.max_source_tokens()))
-    return Reading(text, source_language, route.target, tokens, warnings)
+    tag = route.target if translator.tokenizer.languages else None
+    tokens = source_tokens(translator.tokenizer, unit.text, tag)
+    _check_length("The sentence", len(tokens), min(MAX_TOKENS, translator.max_source_tokens()))
+    sentences = tuple(one.text for one in units)
+    return Reading(unit, source_language, route.target, tokens, warnings, sentences, sentence)
 
 
 def check_ids(name: str, token_ids: Sequence[int], translator: Translator) -> None:
@@ -256,7 +284,7 @@ def _trace(
     start = Token(tokenizer.target_piece(tokenizer.bos_id), tokenizer.bos_id, 0, 0, is_special=True)
     assert found.finish_reason != "error", "whoever searched has refused it"
     return Trace(
-        source=reading.text,
+        source=reading.unit.text,
         text=one_line(tokenizer.decode_target(output_ids)),
         source_language=reading.source_language,
         target_language=reading.target_language,
@@ -272,6 +300,8 @@ def _trace(
         forced_log_prob=sum(step.log_prob for step in steps),
         engine="float" if translator.model is model else "int8",
         warnings=reading.warnings + doubts,
+        sentences=reading.sentences,
+        sentence=reading.sentence,
     )
 
 
@@ -288,17 +318,8 @@ def _steps(translator: Translator, log_probs: Tensor, output_ids: Sequence[int])
     return tuple(Step(*parts) for parts in zip(chosen.tolist(), ranks, tops, strict=True))
 
 
-def _doubts(translator: Translator, reading: Reading, beam_size: int) -> tuple[OutputWarning, ...]:
-    """Ask what the ordinary way would warn of."""
-    (translation,) = translator.translate_detailed(
-        [reading.text], to=reading.target_language, from_=reading.source_language, beam_size=beam_size
-    )
-    return translation.warnings
-
-
 def _check_length(what: str, num_tokens: int, limit: int) -> None:
     if num_tokens > limit:
         raise UserError(
-            f"{what} must have at most {limit} tokens to be looked into, but has {num_tokens}. "
-            "Take it sentence by sentence."
+            f"{what} must have at most {limit} tokens to be looked into, but has {num_tokens}. Take a shorter one."
         )

@@ -26,7 +26,8 @@ Ids = Annotated[list[TokenId], Field(max_length=Limits.max_traced_ids)]
 class OneSentence(WithKey):
     """A sentence, and the model that is looked into while it translates it."""
 
-    q: Text = Field(description="One sentence.")
+    q: Text = Field(description="A text.")
+    sentence: Place = Field(0, description="Which of its sentences, from 0, as `sentences` of the answer lists them.")
     source: Code = "auto"
     target: Code | None = None
     model: ModelId | None = None

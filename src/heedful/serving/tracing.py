@@ -127,7 +127,7 @@ async def _look(server: Server, asked: OneSentence, look: Look) -> dict[str, Any
     engine = server.engines.find_translator(asked.model, source, asked.target)
     engine.check_open()
     (plan,) = await server.preparation.prepare(
-        lambda: engine.plan([asked.q.replace("\n", " ")], Asked(source, asked.target)), len(asked.q)
+        lambda: engine.plan([asked.q], Asked(source, asked.target)), len(asked.q)
     )
     found = await engine.exclusively(
         lambda translator: look(translator, plan.route.source, plan.route.target), num_tokens
@@ -142,6 +142,7 @@ def _trace(asked: TraceRequest, translator: Translator, source: str | None, targ
         to=target,
         from_=source,
         beam_size=asked.beam,
+        sentence=asked.sentence,
         hypothesis=asked.hypothesis,
         prefix_ids=asked.prefixIds or (),
     )
@@ -158,7 +159,7 @@ def _trace(asked: TraceRequest, translator: Translator, source: str | None, targ
 
 def _open_cell(asked: CellRequest, translator: Translator, source: str | None, target: str | None) -> dict[str, Any]:
     check_ids("targetIds", asked.targetIds, translator)
-    reading = read_text(translator, asked.q, to=target, from_=source, beam_size=asked.beam)
+    reading = read_text(translator, asked.q, to=target, from_=source, sentence=asked.sentence, beam_size=asked.beam)
     inputs = [translator.tokenizer.bos_id, *asked.targetIds[:-1]]
     return cell_payload(
         open_cell_of(

@@ -210,7 +210,7 @@ class Translator:
     def _translate_units(self, units: Sequence[Unit], request: _Request) -> list[TranslatedUnit]:
         """Translate units by their first step, and what comes out of it by the others."""
         found = self._search_all([list(unit.source_ids) for unit in units], request)
-        done = [self._translated(unit, hypotheses) for unit, hypotheses in zip(units, found, strict=True)]
+        done = [self.translated(unit, hypotheses) for unit, hypotheses in zip(units, found, strict=True)]
         onward = [number for number, unit in enumerate(units) if len(unit.steps) > 1]
         if onward:
             parts_of = self.planner.units(
@@ -256,7 +256,7 @@ class Translator:
             recorder=request.recorder,
         )
 
-    def _translated(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> TranslatedUnit:
+    def translated(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> TranslatedUnit:
         """Spell what was found for a unit, and look whether it is doubtful."""
         alternatives = tuple(
             Alternative(

@@ -142,7 +142,7 @@ def test_what_cannot_be_shown_is_refused(tmp_path) -> None:
     translator = small_translator()
     refusals = {
         "   ": "The text to look into must not be empty, but is.",
-        "the " * 200: "The text must have at most 128 tokens to be looked into, but has ",
+        "the " * 200: "The sentence must have at most 128 tokens to be looked into, but has ",
     }
     for text, sentence in refusals.items():
         with pytest.raises(UserError) as refusal:
@@ -172,3 +172,18 @@ def test_a_way_through_a_third_language_shows_its_last_step() -> None:
     assert trace.source == translator.translate("wo ist der bahnhof", from_="de", to="en")
     assert (trace.source_language, trace.target_language) == ("en", "fr")
     assert trace.warnings[0].code == "pivot"
+
+
+def test_of_a_paragraph_one_sentence_is_looked_into_and_it_is_the_one_that_is_translated() -> None:
+    translator = small_translator()
+    text = "Where is the station? The station.\n  Is it the station?"
+    [whole] = translator.translate_detailed([text])
+    for number, unit in enumerate(whole.units):
+        trace = trace_translation(translator, text, sentence=number)
+        assert (trace.source, trace.text) == (unit.source, unit.text)
+        assert trace.log_prob == pytest.approx(unit.alternatives[0].log_prob, abs=1e-4)
+        assert (trace.sentences, trace.sentence) == (tuple(one.source for one in whole.units), number)
+        assert trace.warnings[0].message == f"the text has 3 sentences; what is shown is number {number + 1}."
+        assert trace.warnings[1:] == unit.warnings, "the doubts of the search that was made, without another"
+    with pytest.raises(UserError, match=r"^`sentence` must be between 0 and 2, but is 3\.$"):
+        trace_translation(translator, text, sentence=3)
