@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from heedful.config.language_modeling import Bytes, LanguageModelRun
+from heedful.data.file_identity import FileIdentities
 from heedful.data.text_stream import SegmentBatch, TextStream, read_train, read_validation
 from heedful.errors import count_of
 from heedful.models.build import build_language_model
@@ -50,7 +51,9 @@ def train_language_model(
     config: LanguageModelRun, *, display: Display, resume: bool = False, device: str | None = None
 ) -> TrainingResult:
     """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
-    return run_training(config, partial(_prepare, config), display=display, resume=resume, device=device)
+    return run_training(
+        config, partial(_prepare, config), FileIdentities(), display=display, resume=resume, device=device
+    )
 
 
 def _prepare(config: LanguageModelRun, folder: Path, device: torch.device, say: Say) -> Trainee[SegmentBatch]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from heedful.config.data import Corpus, DataConfig
 from heedful.config.run import RunConfig
 from heedful.data.batch import Batch
+from heedful.data.file_identity import FileIdentities
 from heedful.data.readers import read_pairs
 from heedful.data.store import SubwordDropout, prepare_store
 from heedful.data.stream import BatchStream, prefetch
@@ -33,13 +34,15 @@ class TrainingData:
     validation: list[ValidationPair]
 
 
-def prepare_data(config: RunConfig, folder: Path, *, pin_memory: bool, say: Say) -> TrainingData:
+def prepare_data(
+    config: RunConfig, folder: Path, *, identities: FileIdentities, pin_memory: bool, say: Say
+) -> TrainingData:
     """Read, tokenise and batch what the run in `folder` needs; every fault of the data shows here."""
     validation = read_validation(config.data)
     tokenizer = find_tokenizer(config, folder, say)
     rate = config.tokenizer.dropout
     dropout = SubwordDropout(rate, config.seed) if rate else None
-    store = prepare_store(config.data, tokenizer, dropout=dropout, say=say)
+    store = prepare_store(config.data, tokenizer, dropout=dropout, identities=identities, say=say)
     say(store.report.sentence())
     stream = BatchStream(
         store,
