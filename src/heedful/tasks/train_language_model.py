@@ -24,6 +24,7 @@ from heedful.models.language_model_folder import (
     save_language_model,
 )
 from heedful.models.transformer_xl import RelativeLayer, TransformerXL
+from heedful.tasks.folder_tokenizers import language_model_symbols
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.language_modeling import TextModel
 from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
@@ -82,7 +83,7 @@ def find_symbols(config: LanguageModelRun, folder: Path, text: bytes, say: Say) 
     if config.training.init_from is not None:
         given = find_model_folder(config.training.init_from)
         say(f"Taking the symbols and the first weights from {given}.")
-        return symbols_from_json(load_language_model_folder(given).symbols_json)
+        return language_model_symbols(load_language_model_folder(given))
     if isinstance(config.tokenizer, Bytes):
         return ByteSymbols()
     lines = text.decode("utf-8", errors="replace").split("\n")

@@ -15,6 +15,7 @@ from heedful.data.store import SubwordDropout, prepare_store
 from heedful.data.stream import BatchStream, prefetch
 from heedful.errors import DataError, UserError, count_of
 from heedful.models.folder import load_model_folder
+from heedful.tasks.folder_tokenizers import translation_tokenizer
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.run_folder import TOKENIZER, Say, has_begun
 from heedful.tasks.validation import ValidationPair
@@ -110,7 +111,7 @@ def find_tokenizer(config: RunConfig, folder: Path, say: Say) -> Tokenizer:
     if config.training.init_from is not None:
         given = find_model_folder(config.training.init_from)
         say(f"Taking the tokenizer and the first weights from {given}.")
-        return Tokenizer.from_json(load_model_folder(given).tokenizer_json)
+        return translation_tokenizer(load_model_folder(given))
     if config.tokenizer.take_from is not None:
         return _taken_tokenizer(config, Path(config.tokenizer.take_from), say)
     tokenizer = learn_tokenizer(
