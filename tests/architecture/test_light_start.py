@@ -40,3 +40,17 @@ def test_help_does_not_load_torch(arguments: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", HELP, *arguments], capture_output=True, text=True, check=True)
     assert "Usage" in done.stdout
     assert done.stderr.strip().splitlines()[-1] == "[]"
+
+
+USE = """
+import sys
+import heedful
+heedful.load(device="cpu", quantize="none")
+print(sorted({"torch._dynamo", "torch._inductor", "sympy"} & set(sys.modules)))
+"""
+
+
+def test_loading_a_model_does_not_load_the_compiler() -> None:
+    """It takes longer than all else together, and some operations on shapes alone would ask for it."""
+    done = subprocess.run([sys.executable, "-c", USE], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

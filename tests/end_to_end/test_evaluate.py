@@ -115,11 +115,11 @@ def test_tune_prints_the_grid_and_writes_what_is_best(heedful, copied_run) -> No
         ),
         (
             ["tune", "runs", "--beams", "0,1"],
-            '`--beams` must be numbers of at least 1, separated by commas, but is "0,1".',
+            '`--beams` must be numbers from 1 to 256, separated by commas, but is "0,1".',
         ),
         (
             ["tune", "--length-penalties", "nan"],
-            "`--length-penalties` must be numbers of at least 0, separated by commas,",
+            "`--length-penalties` must be numbers from 0 to 10, separated by commas,",
         ),
         (["tune", "--write"], "`--write` must be used with one MODEL, the folder the choice is stored in."),
         (

@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -30,7 +32,8 @@ def test_a_run_folder_holds_everything_a_run_is(small_run) -> None:
     run = small_run.run
     names = {path.name for path in run.iterdir() if not path.name.startswith(".")}
     assert names == {
-        "config.toml", "environment.json", "tokenizer.json", "metrics.jsonl", "samples.jsonl", "checkpoints", "model",
+        "config.toml", "data.json", "environment.json", "tokenizer.json", "metrics.jsonl", "samples.jsonl",
+        "checkpoints", "model",
     }  # fmt: skip
     assert load_config(run / "config.toml") == load_config(small_run.config)
     assert (run / "model" / "tokenizer.json").read_bytes() == (run / "tokenizer.json").read_bytes()
@@ -78,3 +81,21 @@ def test_interrupted_and_resumed_equals_uninterrupted(heedful, corpus_folder: Pa
     assert records(runs[0]) == records(runs[1])
     weights = [(run / "model" / "model.safetensors").read_bytes() for run in runs]
     assert weights[0] == weights[1]
+
+
+def test_going_on_with_an_edited_corpus_is_refused_and_names_the_file(heedful, small_run, tmp_path: Path) -> None:
+    shutil.copytree(small_run.root, tmp_path / "copy")
+    corpus = tmp_path / "copy" / "train.en"
+    before = corpus.read_bytes()
+    corpus.write_bytes(before + b"One more.\n")
+    result = heedful("train", "small.toml", "--resume", cwd=tmp_path / "copy")
+    assert (result.returncode, result.stdout) == (2, b"")
+    said = result.stderr.decode().split("\n")
+    assert said[0] == (
+        "error: The run runs/small can only go on with the data it began with, but this file has changed:"
+    )
+    assert said[1].startswith(
+        f"  - train.en had {len(before):,} bytes with the sha256 {sha256(before).hexdigest()[:16]}"
+    )
+    assert said[2] == "Put the old file back, or start a new run with another name: name=..."
+    assert "Traceback" not in result.stderr.decode()

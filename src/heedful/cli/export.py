@@ -42,6 +42,7 @@ def export(
     a model folder of a quarter of the size, which every verb takes.
     """
     from heedful.models.folder import load_model_folder
+    from heedful.tasks.folder_tokenizers import translation_tokenizer
     from heedful.tasks.folders import find_model_folder, refuse_existing
 
     refuse_existing(out)
@@ -49,6 +50,7 @@ def export(
         if value is not None and format_ is not Format.INT8:
             raise UserError(f"`{option}` must go with --format int8: other formats have no place for it.")
     folder = load_model_folder(find_model_folder(model))
+    translation_tokenizer(folder)  # for its sentences: what does not belong together is not handed on
     match format_:
         case Format.HUGGINGFACE:
             from heedful.interop.marian import export_marian

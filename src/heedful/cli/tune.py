@@ -47,8 +47,10 @@ def tune(
     models = scoring_options.joined(model, more)
     if write and len(models) != 1:
         raise UserError("`--write` must be used with one MODEL, the folder the choice is stored in.")
-    beam_sizes = _numbers("--beams", beams, int, least=1)
-    penalties = _numbers("--length-penalties", length_penalties, float, least=0)
+    from heedful.config.training import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
+
+    beam_sizes = _numbers("--beams", beams, int, least=1, most=MAX_BEAM_SIZE)
+    penalties = _numbers("--length-penalties", length_penalties, float, least=0, most=MAX_LENGTH_PENALTY)
     from heedful.tasks.loading import load_translator
     from heedful.tasks.test_sets import find_validation_sets, run_of
     from heedful.tasks.tuning import best_cell, read_directions, score_grid, write_settings
@@ -72,14 +74,14 @@ def tune(
         write_line(line)
 
 
-def _numbers(option: str, text: str, kind: Callable[[str], Number], *, least: float) -> list[Number]:
+def _numbers(option: str, text: str, kind: Callable[[str], Number], *, least: float, most: float) -> list[Number]:
     """Read a list of numbers; each is tried once, in ascending order."""
     try:
         values = sorted({kind(part) for part in text.split(",")})
     except ValueError:
         values = []
-    if not values or not least <= values[0] <= values[-1] < float("inf"):
-        raise UserError(f'`{option}` must be numbers of at least {least}, separated by commas, but is "{text}".')
+    if not values or not least <= values[0] <= values[-1] <= most:
+        raise UserError(f'`{option}` must be numbers from {least} to {most:g}, separated by commas, but is "{text}".')
     return values
 
 

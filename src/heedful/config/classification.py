@@ -10,7 +10,17 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from heedful.config.data import TokenizerConfig
-from heedful.config.model import LearnedPositions, Positions, Rate, SinusoidalPositions
+from heedful.config.model import (
+    MAX_DEPTH,
+    MAX_LENGTH,
+    MAX_WIDTH,
+    LearnedPositions,
+    Length,
+    Positions,
+    Rate,
+    SinusoidalPositions,
+    Width,
+)
 from heedful.config.section import Section
 from heedful.config.training import TrainingConfig
 
@@ -74,6 +84,8 @@ class FolderDocuments(Section):
     """The folder; its sub-folders are the labels, hidden ones apart."""
 
 
+Buckets = Annotated[int, Field(ge=2, le=1 << 31)]
+
 LabelledCorpus = Annotated[JsonlDocuments | CsvDocuments | TsvDocuments | FolderDocuments, Field(discriminator="kind")]
 
 
@@ -119,7 +131,7 @@ class ManyHeads(Section):
     """Scaled attention between learned queries, keys and values in several heads at once: the paper's."""
 
     kind: Literal["multi_head"] = "multi_head"
-    num_heads: int = Field(default=4, ge=1)
+    num_heads: Width = 4
     """Attention heads; `dim` must be a multiple of it."""
 
 
@@ -136,7 +148,7 @@ class TransformerLayer(Section):
     """The paper's encoder layer: attention and a feed-forward network, each with a residual and a LayerNorm."""
 
     kind: Literal["transformer"] = "transformer"
-    hidden_dim: int = Field(default=512, ge=1)
+    hidden_dim: Width = 512
     """Width inside the feed-forward network."""
 
     norm: Literal["post", "pre"] = "pre"
@@ -159,7 +171,7 @@ class Windows(Section):
     """A document of more tokens is read in windows of this length; pooling is over all of them, so nothing is cut."""
 
     kind: Literal["windows"] = "windows"
-    length: int = Field(default=512, ge=8)
+    length: int = Field(default=512, ge=8, le=MAX_LENGTH)
     """Tokens that attend to one another."""
 
 
@@ -167,10 +179,10 @@ class HeadAndTail(Section):
     """Of a document of more tokens the beginning and the end are read. How many were shortened is said."""
 
     kind: Literal["head_and_tail"]
-    head: int = Field(default=384, ge=1)
+    head: Length = 384
     """Tokens of the beginning."""
 
-    tail: int = Field(default=128, ge=0)
+    tail: int = Field(default=128, ge=0, le=MAX_LENGTH)
     """Tokens of the end."""
 
 
@@ -183,7 +195,7 @@ class NgramEmbedding(Section):
     up_to: int = Field(default=3, ge=2, le=5)
     """Longest n-gram."""
 
-    num_buckets: int = Field(default=1 << 18, ge=2)
+    num_buckets: Buckets = 1 << 18
     """Vectors there are; n-grams with the same hash share one."""
 
 
@@ -198,7 +210,7 @@ class NaiveBayesPath(Section):
     up_to: int = Field(default=3, ge=1, le=5)
     """Longest n-gram."""
 
-    num_buckets: int = Field(default=1 << 22, ge=2)
+    num_buckets: Buckets = 1 << 22
     """Weights there are for each label; of several n-grams with the same hash the most frequent has it."""
 
     min_count: int = Field(default=2, ge=1)
@@ -219,10 +231,10 @@ class ClassifierConfig(Section):
     """An encoder, a pooling over its positions, a linear map to the labels; optionally n-grams beside it."""
 
     kind: Literal["classifier"] = "classifier"
-    dim: int = Field(default=128, ge=2)
+    dim: int = Field(default=128, ge=2, le=MAX_WIDTH)
     """Width of the residual stream."""
 
-    num_layers: int = Field(default=2, ge=0)
+    num_layers: int = Field(default=2, ge=0, le=MAX_DEPTH)
     """Depth of the encoder; 0 pools the embeddings themselves."""
 
     attention: Attention = ManyHeads()

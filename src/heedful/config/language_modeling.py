@@ -9,7 +9,17 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from heedful.config.data import TokenizerConfig
-from heedful.config.model import LearnedPositions, Positions, Rate, SinusoidalPositions
+from heedful.config.model import (
+    MAX_LENGTH,
+    MAX_WIDTH,
+    Depth,
+    LearnedPositions,
+    Length,
+    Positions,
+    Rate,
+    SinusoidalPositions,
+    Width,
+)
 from heedful.config.section import Section
 from heedful.config.training import TrainingConfig
 
@@ -75,16 +85,16 @@ Symbols = Annotated[Bytes | Subwords, Field(discriminator="kind")]
 class LayerShape(Section):
     """What the layers of both models have in common."""
 
-    dim: int = Field(default=512, ge=2)
+    dim: int = Field(default=512, ge=2, le=MAX_WIDTH)
     """Width of the residual stream, d_model."""
 
-    num_heads: int = Field(default=8, ge=1)
+    num_heads: Width = 8
     """Attention heads; `dim` must be a multiple of it."""
 
-    hidden_dim: int = Field(default=2048, ge=1)
+    hidden_dim: Width = 2048
     """Width inside the feed-forward layers, d_ff."""
 
-    num_layers: int = Field(default=12, ge=1)
+    num_layers: Depth = 12
     """Depth."""
 
     norm: Literal["post", "pre"] = "post"
@@ -123,7 +133,7 @@ class TransformerXLConfig(LayerShape):
     tied_biases: bool = True
     """One pair of global biases for all layers (u and v in the paper), or a pair for each."""
 
-    clamp_len: int | None = Field(default=None, ge=1)
+    clamp_len: int | None = Field(default=None, ge=1, le=MAX_LENGTH)
     """Distances beyond this one are all taken for it."""
 
 
@@ -134,7 +144,7 @@ class LanguageModelConfig(LayerShape):
     positions: Positions = SinusoidalPositions()
     """How a token knows where it stands in the segment."""
 
-    context_len: int = Field(default=512, ge=2)
+    context_len: int = Field(default=512, ge=2, le=MAX_LENGTH)
     """The most tokens it sees at once; it is trained with `training.segment_len` of them."""
 
     @model_validator(mode="after")
@@ -153,10 +163,10 @@ AnyLanguageModel = Annotated[TransformerXLConfig | LanguageModelConfig, Field(di
 class LanguageModelTraining(TrainingConfig):
     """The loop. A batch is `batch_tokens` / `segment_len` texts side by side, each going on where it stopped."""
 
-    segment_len: int = Field(default=512, ge=1)
+    segment_len: Length = 512
     """Symbols of each text that are read, and learned from, in one step."""
 
-    memory_len: int = Field(default=512, ge=0)
+    memory_len: int = Field(default=512, ge=0, le=MAX_LENGTH)
     """Positions before the segment that Transformer-XL remembers; another length can be taken when evaluating."""
 
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)

@@ -1,4 +1,8 @@
-"""The shape of a model. Alternatives are types with a `kind`, not flags."""
+"""The shape of a model. Alternatives are types with a `kind`, not flags.
+
+Sizes have upper bounds, far above what has ever been trained: a number beyond them is a slip or an attack, and is
+refused before anybody asks for the memory.
+"""
 
 from typing import Annotated, Literal, Self
 
@@ -7,6 +11,10 @@ from pydantic import Field, model_validator
 from heedful.config.section import Section
 
 Rate = Annotated[float, Field(ge=0, lt=1)]
+MAX_DEPTH, MAX_WIDTH, MAX_LENGTH = 1000, 1 << 17, 1 << 16
+Depth = Annotated[int, Field(ge=1, le=MAX_DEPTH)]
+Width = Annotated[int, Field(ge=1, le=MAX_WIDTH)]
+Length = Annotated[int, Field(ge=1, le=MAX_LENGTH)]
 
 
 class SinusoidalPositions(Section):
@@ -21,7 +29,7 @@ class LearnedPositions(Section):
     """One trained vector for each position."""
 
     kind: Literal["learned"]
-    max_len: int = Field(default=1024, ge=1)
+    max_len: Length = 1024
     """Positions that exist; longer inputs are split."""
 
 
@@ -38,19 +46,19 @@ class TransformerConfig(Section):
     """The encoder-decoder of *Attention Is All You Need*."""
 
     kind: Literal["transformer"] = "transformer"
-    dim: int = Field(default=512, ge=1)
+    dim: Width = 512
     """Width of the residual stream, d_model."""
 
-    num_heads: int = Field(default=8, ge=1)
+    num_heads: Width = 8
     """Attention heads, h; `dim` must be a multiple of it."""
 
-    hidden_dim: int = Field(default=2048, ge=1)
+    hidden_dim: Width = 2048
     """Width inside the feed-forward layers, d_ff."""
 
-    num_encoder_layers: int = Field(default=6, ge=1)
+    num_encoder_layers: Depth = 6
     """Depth of the encoder, N."""
 
-    num_decoder_layers: int = Field(default=6, ge=1)
+    num_decoder_layers: Depth = 6
     """Depth of the decoder, N."""
 
     norm: Literal["post", "pre"] = "post"

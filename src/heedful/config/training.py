@@ -8,6 +8,9 @@ from heedful.config.section import Section
 
 Count = Annotated[int, Field(ge=1)]
 
+MAX_BEAM_SIZE, MAX_LENGTH_PENALTY = 256, 10.0
+"""Beyond these a search is no better, and memory and numbers run out."""
+
 
 class PaperSchedule(Section):
     """lr = factor · dim^-0.5 · min(step^-0.5, step · warmup_steps^-1.5) (section 5.3 of the paper)."""
@@ -218,17 +221,17 @@ class ValidationConfig(Section):
 class DecodingConfig(Section):
     """How translations are searched for."""
 
-    beam_size: Count = 4
+    beam_size: int = Field(default=4, ge=1, le=MAX_BEAM_SIZE)
     """Hypotheses kept per sentence; 1 is greedy."""
 
-    length_penalty: float = Field(default=0.6, ge=0)
+    length_penalty: float = Field(default=0.6, ge=0, le=MAX_LENGTH_PENALTY)
     """α of ((5 + length) / 6)^α (Wu et al., 2016; section 6.1 of the paper)."""
 
-    extra_tokens: int = Field(default=50, ge=0)
+    extra_tokens: int = Field(default=50, ge=0, le=10_000)
     """An output has at most the input's tokens plus so many."""
 
-    max_source_tokens: Count = 256
+    max_source_tokens: int = Field(default=256, ge=1, le=1 << 16)
     """A longer sentence is translated in parts, cut after clauses, else at spaces."""
 
-    batch_tokens: Count = 4096
+    batch_tokens: int = Field(default=4096, ge=1, le=1 << 24)
     """Padded source tokens decoded together."""

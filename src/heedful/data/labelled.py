@@ -69,6 +69,13 @@ def read_documents(corpus: LabelledCorpus) -> Iterator[Document]:
         raise DataError(f"A corpus must hold at least one document, but {path} holds none.")
 
 
+def document_files(corpus: LabelledCorpus) -> list[str]:
+    """Return the names of the files a corpus is made of, as the configuration has them."""
+    if not isinstance(corpus, FolderDocuments):
+        return [corpus.path]
+    return [f"{corpus.path}/{file.parent.name}/{file.name}" for file in _list_folders(resolve_data_path(corpus.path))]
+
+
 def read_split(data: LabelledDataConfig) -> Split:
     """Read the documents of a run and divide them: the corpora for validation, or a part held out by a hash."""
     documents = [document for corpus in data.train for document in read_documents(corpus)]
@@ -196,9 +203,14 @@ def _document_of(row: Sequence[str], corpus: CsvDocuments | TsvDocuments, place:
 
 
 def _read_folders(path: Path) -> Iterator[Document]:
+    for file in _list_folders(path):
+        with open_bytes(file) as stream:
+            yield Document(stream.read().decode("utf-8-sig", errors="replace"), file.parent.name, str(file))
+
+
+def _list_folders(path: Path) -> Iterator[Path]:
+    """Yield the files of all labels in order; a file's folder is its label."""
     if not path.is_dir():
         raise DataError(f"{path} must be a folder with one sub-folder for each label, but is none.")
     for folder in sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith(".")):
-        for file in sorted(entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith(".")):
-            with open_bytes(file) as stream:
-                yield Document(stream.read().decode("utf-8-sig", errors="replace"), folder.name, str(file))
+        yield from sorted(entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith("."))

@@ -43,10 +43,14 @@ class EncodingReport:
     bad_lines: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
 
 
+def corpus_file_names(corpus: Corpus) -> list[str]:
+    """Return the names of the files a corpus is made of, as the configuration has them."""
+    return [corpus.source, corpus.target] if isinstance(corpus, LineCorpus) else [corpus.path]
+
+
 def corpus_files(corpus: Corpus) -> list[Path]:
     """Return the files a corpus is made of."""
-    names = [corpus.source, corpus.target] if isinstance(corpus, LineCorpus) else [corpus.path]
-    return [resolve_data_path(name) for name in names]
+    return [resolve_data_path(name) for name in corpus_file_names(corpus)]
 
 
 @contextmanager

@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 
 from heedful.config.data import Corpus, DataConfig
 from heedful.data.arrow_files import map_column, map_ragged
+from heedful.data.file_identity import FileIdentities
 from heedful.data.filters import FilterReport
-from heedful.data.readers import corpus_files, open_bytes
+from heedful.data.readers import corpus_files
 from heedful.data.store_building import PAIRS, SEGMENTS, STORE, fill_store
 from heedful.errors import DataError, HeedfulError, UserError
-from heedful.files import cache_folder, publish_folder, remove_folder, sha256_file
+from heedful.files import cache_folder, publish_folder, remove_folder
 from heedful.text.ragged import Ragged
 from heedful.text.subword_dropout import NUM_CHOICES, SegmentationTable
 from heedful.text.subwords import Merges
@@ -109,18 +110,20 @@ def prepare_store(
     tokenizer: Tokenizer,
     *,
     dropout: SubwordDropout | None = None,
+    identities: FileIdentities | None = None,
     cache: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> TokenStore:
     """Open the store of the training corpora, after building it where there is none yet.
 
-    `dropout` adds what subword dropout needs. `cache` is the folder of all stores; None takes the user's.
+    `dropout` adds what subword dropout needs. `identities` saves reading a corpus once more to know what it is.
+    `cache` is the folder of all stores; None takes the user's.
     """
     if dropout is not None and not all(
         isinstance(s.segmentation, Merges) for s in (tokenizer.source, tokenizer.target)
     ):
         raise UserError("`tokenizer.dropout` must be 0 for a tokenizer without merges: there is nothing to pass over.")
-    folder = (cache or cache_folder()) / f"tokens-{_key(data, tokenizer, dropout)}"
+    folder = (cache or cache_folder()) / f"tokens-{_key(data, tokenizer, dropout, identities or FileIdentities())}"
     if folder.exists() and not _is_whole(folder):
         say(f"The token store {folder} is damaged and is built anew.")
         remove_folder(folder)
@@ -140,25 +143,22 @@ def prepare_store(
     return store
 
 
-def _key(data: DataConfig, tokenizer: Tokenizer, dropout: SubwordDropout | None) -> str:
+def _key(data: DataConfig, tokenizer: Tokenizer, dropout: SubwordDropout | None, identities: FileIdentities) -> str:
     """Return a short hash of everything that decides what is in a store."""
     parts = {
         "format_version": _FORMAT_VERSION,
         "tokenizer": tokenizer.fingerprint,
         "target_language": data.target_language,
         "filters": data.filters.model_dump(mode="json"),
-        "corpora": [_describe(corpus) for corpus in data.train],
+        "corpora": [_describe(corpus, identities) for corpus in data.train],
         "dropout": None if dropout is None else [asdict(dropout), NUM_CHOICES],
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _describe(corpus: Corpus) -> dict[str, object]:
+def _describe(corpus: Corpus, identities: FileIdentities) -> dict[str, object]:
     """Say what a corpus is by its bytes rather than its names: a file that moves is still the same."""
-    hashes = []
-    for path in corpus_files(corpus):
-        with open_bytes(path):  # for its sentences when the file cannot be read
-            hashes.append((path.suffix, sha256_file(path)))
+    hashes = [(path.suffix, identities.of(path).sha256) for path in corpus_files(corpus)]
     settings = corpus.model_dump(mode="json", exclude={"source", "target", "path", "weight"})
     return {**settings, "files": hashes}
 

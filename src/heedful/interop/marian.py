@@ -6,10 +6,13 @@ marian_weights.py, tokenizers in marian_tokenizer.py.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
@@ -45,6 +48,8 @@ def import_marian(path: Path) -> ModelFolder:
     named = _read_json(path / "tokenizer_config.json") if (path / "tokenizer_config.json").is_file() else {}
     source_language = str(named.get("source_lang") or "source")
     target_language = str(named.get("target_lang") or "target")
+    with _refusing(path):
+        decoding = DecodingConfig(beam_size=config.get("num_beams") or 4)
     return ModelFolder(
         model=model,
         weights=weights,
@@ -55,7 +60,7 @@ def import_marian(path: Path) -> ModelFolder:
         source_language=source_language,
         target_language=target_language,
         languages=tokenizer.languages,
-        decoding=DecodingConfig(beam_size=int(config.get("num_beams") or 4)),
+        decoding=decoding,
         card=model_card(
             name=path.name,
             source_language=source_language,
@@ -118,20 +123,34 @@ def _model_config(config: dict[str, Any], path: Path) -> TransformerConfig:
     shared = bool(config.get("share_encoder_decoder_embeddings", True))
     if shared and not tied:
         raise UserError(f"{where}: `tie_word_embeddings` must be true when the embeddings are shared, but is false.")
-    return TransformerConfig(
-        dim=_number(config, "d_model", path),
-        num_heads=_number(config, "encoder_attention_heads", path),
-        hidden_dim=_number(config, "encoder_ffn_dim", path),
-        num_encoder_layers=_number(config, "encoder_layers", path),
-        num_decoder_layers=_number(config, "decoder_layers", path),
-        activation=activation,
-        positions=SinusoidalPositions(layout="halves"),
-        tying="three_way" if shared else "two_way" if tied else "none",
-        output_bias=True,
-        dropout=float(config.get("dropout", 0.1)),
-        attention_dropout=float(config.get("attention_dropout", 0.0)),
-        hidden_dropout=float(config.get("activation_dropout", 0.0)),
-    )
+    with _refusing(path):
+        return TransformerConfig(
+            dim=_number(config, "d_model", path),
+            num_heads=_number(config, "encoder_attention_heads", path),
+            hidden_dim=_number(config, "encoder_ffn_dim", path),
+            num_encoder_layers=_number(config, "encoder_layers", path),
+            num_decoder_layers=_number(config, "decoder_layers", path),
+            activation=activation,
+            positions=SinusoidalPositions(layout="halves"),
+            tying="three_way" if shared else "two_way" if tied else "none",
+            output_bias=True,
+            dropout=config.get("dropout", 0.1),
+            attention_dropout=config.get("attention_dropout", 0.0),
+            hidden_dropout=config.get("activation_dropout", 0.0),
+        )
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Turn what a schema finds wrong inside the block into a sentence about config.json."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"]) or "model"
+        raise UserError(
+            f"{path / 'config.json'} must describe a model this Heedful knows, but its {name} does not: {first['msg']}."
+        ) from error
 
 
 def _number(config: dict[str, Any], key: str, path: Path) -> int:

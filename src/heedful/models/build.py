@@ -109,6 +109,12 @@ def construct_language_model(
                 return _construct_plain_language_model(config, vocab_size)
 
 
+def parameter_shapes(construct: Callable[[], nn.Module]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of every parameter of the model that `construct` builds, without memory for any of them."""
+    with torch.device("meta"):
+        return {name: tuple(parameter.shape) for name, parameter in construct().named_parameters()}
+
+
 def count_parameters(model: nn.Module) -> int:
     """Count the trained numbers of a model, a shared matrix once."""
     return sum(parameter.numel() for parameter in model.parameters())
@@ -117,8 +123,7 @@ def count_parameters(model: nn.Module) -> int:
 class _NothingDrawn(TorchFunctionMode):
     """Keeps modules from drawing the random weights they start with, which nobody would see.
 
-    What holds them is then memory that was asked for and never touched: a model can be built for its shapes alone.
-    (The meta device is made for that too, but drawing there imports torch's compiler, which takes seconds.)
+    What holds them is then memory that was asked for and never touched.
     """
 
     def __torch_function__(

@@ -2,19 +2,30 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 from torch import Tensor
 
-from heedful.config.classification import ClassifierConfig
+from heedful.config.classification import ClassifierConfig, TransformerLayer
 from heedful.config.section import Section
 from heedful.errors import ModelFolderError
-from heedful.models.build import construct_classifier
+from heedful.models.build import construct_classifier, parameter_shapes
 from heedful.models.classifier import ClassifierModel
-from heedful.models.folder import SpecialIds
-from heedful.models.folder_files import check_config, check_shapes, read_files, sha256_of, write_files
+from heedful.models.folder_files import (
+    SpecialIds,
+    VocabSize,
+    check_config,
+    check_depth,
+    check_floats,
+    check_shapes,
+    check_special_ids,
+    read_files,
+    sha256_of,
+    write_files,
+)
 
 VERSION: Final = 1
 """Of config.json."""
@@ -46,11 +57,17 @@ class _ConfigFile(Section):
     version: Literal[1] = VERSION
     task: Literal["classification"] = "classification"
     labels: tuple[str, ...] = Field(min_length=2)
-    vocab_size: int = Field(ge=1)
+    vocab_size: VocabSize
     special_ids: SpecialIds
     model: ClassifierConfig
     tokenizer_sha256: str
     facts: dict[str, JsonValue]
+
+    @model_validator(mode="after")
+    def _labels_differ(self) -> Self:
+        if len(set(self.labels)) < len(self.labels):
+            raise ValueError("labels must be different from one another")
+        return self
 
 
 def save_classifier(path: Path, folder: ClassifierFolder) -> None:
@@ -63,7 +80,7 @@ def save_classifier(path: Path, folder: ClassifierFolder) -> None:
         tokenizer_sha256=sha256_of(folder.tokenizer_json),
         facts=folder.facts,
     )
-    check_shapes(path, folder.weights, dict(_construct(folder).named_parameters()))
+    _check_weights(path, folder)
     write_files(path, config, folder.weights, folder.tokenizer_json, folder.card)
 
 
@@ -84,7 +101,7 @@ def load_classifier_folder(path: Path) -> ClassifierFolder:
         card=files.card,
         facts=config.facts,
     )
-    check_shapes(path, folder.weights, dict(_construct(folder).named_parameters()))
+    _check_weights(path, folder)
     return folder
 
 
@@ -109,6 +126,15 @@ def classifier_card(*, name: str, labels: tuple[str, ...], num_parameters: int, 
         "heedful classify --model . < texts.txt\n"
         "```\n"
     )
+
+
+def _check_weights(path: Path, folder: ClassifierFolder) -> None:
+    """Find out whether weights and special ids are those of the model that the config describes, before it is built."""
+    check_floats(path, folder.weights)
+    check_special_ids(path, folder.special_ids, folder.vocab_size)
+    if isinstance(folder.model.layer, TransformerLayer):  # bare attention may have no weights at all
+        check_depth(path, folder.weights, folder.model.num_layers)
+    check_shapes(path, folder.weights, parameter_shapes(partial(_construct, folder)))
 
 
 def _construct(folder: ClassifierFolder) -> ClassifierModel:

@@ -8,24 +8,30 @@ and the other files that every model folder has (folder_files.py).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 from torch import Tensor
 
 from heedful.config.model import TransformerConfig
 from heedful.config.section import Section
 from heedful.config.training import DecodingConfig
 from heedful.errors import ModelFolderError
-from heedful.models.build import construct_model
+from heedful.models.build import construct_model, parameter_shapes
 from heedful.models.folder_files import (
     CARD,
     CONFIG,
     TOKENIZER,
     WEIGHTS,
+    SpecialIds,
+    VocabSize,
     check_config,
+    check_depth,
+    check_floats,
     check_shapes,
+    check_special_ids,
     read_files,
     sha256_of,
     write_files,
@@ -53,15 +59,6 @@ VERSION: Final = 2
 
 
 _OTHER_TASKS = ("classification", "language_modeling")
-
-
-class SpecialIds(Section):
-    """Ids of the symbols that are no text."""
-
-    pad: int = Field(ge=0)
-    bos: int = Field(ge=0)
-    eos: int = Field(ge=0)
-    unk: int = Field(ge=0)
 
 
 @dataclass(frozen=True)
@@ -103,8 +100,8 @@ class _ConfigFile(Section):
     languages: tuple[str, ...]
     directions: tuple[tuple[str, str], ...] = ()
     weights: Literal["float32", "int8"] = "float32"
-    source_vocab_size: int = Field(ge=1)
-    target_vocab_size: int = Field(ge=1)
+    source_vocab_size: VocabSize
+    target_vocab_size: VocabSize
     special_ids: SpecialIds
     model: TransformerConfig
     decoding: DecodingConfig
@@ -207,7 +204,7 @@ def construct(folder: ModelFolder) -> Transformer:
 
 
 def _check_weights(path: Path, folder: ModelFolder) -> None:
-    """Compare names and shapes with those of the model that the config describes."""
+    """Find out whether weights and special ids are those of the model that the config describes, before it is built."""
     if folder.model.tying == "three_way" and folder.source_vocab_size != folder.target_vocab_size:
         raise ModelFolderError(
             f"{path / CONFIG} must name one vocabulary size, because source and target share a matrix, "
@@ -218,4 +215,8 @@ def _check_weights(path: Path, folder: ModelFolder) -> None:
         if problem := folder.weights.find_problem():
             raise ModelFolderError(f"{path / WEIGHTS}: {problem}.")
         stored = {name: folder.weights.stored[name] for name in folder.weights}  # shapes can be had without floats
-    check_shapes(path, stored, dict(construct(folder).named_parameters()))
+    else:
+        check_floats(path, stored)
+    check_special_ids(path, folder.special_ids, min(folder.source_vocab_size, folder.target_vocab_size))
+    check_depth(path, stored, folder.model.num_encoder_layers + folder.model.num_decoder_layers)
+    check_shapes(path, stored, parameter_shapes(partial(construct, folder)))

@@ -14,9 +14,10 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import JsonValue, ValidationError
+import torch
+from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import from_json
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
@@ -28,6 +29,18 @@ from heedful.files import publish_folder, verify_manifest, write_manifest
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
 ConfigT = TypeVar("ConfigT", bound=Section)
+
+VocabSize = Annotated[int, Field(ge=1, le=1 << 24)]
+"""Entries of a vocabulary, with a bound as every size has one that a file may name (config/model.py)."""
+
+
+class SpecialIds(Section):
+    """Ids of the symbols that are no text."""
+
+    pad: int = Field(ge=0)
+    bos: int = Field(ge=0)
+    eos: int = Field(ge=0)
+    unk: int = Field(ge=0)
 
 
 @dataclass(frozen=True)
@@ -66,7 +79,7 @@ def read_files(path: Path) -> FolderFiles:
         if not (path / name).is_file():
             raise ModelFolderError(f"{path} must hold {name}, but the file is missing. Copy the whole folder again.")
     config = _read_json(path / CONFIG)
-    tokenizer_json = (path / TOKENIZER).read_text(encoding="utf-8")
+    tokenizer_json = _read_utf8(path / TOKENIZER)
     if isinstance(config, dict) and config.get("tokenizer_sha256") not in (None, sha256_of(tokenizer_json)):
         raise ModelFolderError(
             f"{path / TOKENIZER} must be the tokenizer this model was trained with, but is another one."
@@ -75,7 +88,7 @@ def read_files(path: Path) -> FolderFiles:
         weights = load_file(path / WEIGHTS)
     except SafetensorError as error:
         raise ModelFolderError(f"{path / WEIGHTS} must be a safetensors file, but is not: {error}.") from error
-    return FolderFiles(config, weights, tokenizer_json, (path / CARD).read_text(encoding="utf-8"))
+    return FolderFiles(config, weights, tokenizer_json, _read_utf8(path / CARD))
 
 
 def task_of(path: Path) -> str:
@@ -109,10 +122,36 @@ def check_config(path: Path, content: JsonValue, schema: type[ConfigT], *, versi
         ) from error
 
 
-def check_shapes(path: Path, stored: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+def check_depth(path: Path, stored: Mapping[str, Tensor], num_layers: int) -> None:
+    """Refuse more layers than tensors, each layer having some of its own: asked before a list of them is made."""
+    if num_layers > len(stored):
+        raise ModelFolderError(
+            f"{path / WEIGHTS} must hold the tensors of {num_layers:,} layers, as {CONFIG} says, "
+            f"but holds {len(stored):,} tensors."
+        )
+
+
+def check_floats(path: Path, stored: Mapping[str, Tensor]) -> None:
+    """Refuse tensors that are stored otherwise than in float32, what weights are unless the config says int8."""
+    for name, tensor in stored.items():
+        if tensor.dtype != torch.float32:
+            found = str(tensor.dtype).removeprefix("torch.")
+            raise ModelFolderError(f"{path / WEIGHTS}: `{name}` must be float32, but is {found}.")
+
+
+def check_special_ids(path: Path, special_ids: SpecialIds, vocab_size: int) -> None:
+    """Refuse symbols that a vocabulary does not have."""
+    for name, number in special_ids.model_dump().items():
+        if number >= vocab_size:
+            raise ModelFolderError(
+                f"{path / CONFIG}: `special_ids.{name}` must be below {vocab_size:,}, the size of the vocabulary, "
+                f"but is {number:,}."
+            )
+
+
+def check_shapes(path: Path, stored: Mapping[str, Tensor], expected: Mapping[str, tuple[int, ...]]) -> None:
     """Compare names and shapes of the stored tensors with those of the model that the config describes."""
-    for name, tensor in expected.items():
-        shape = tuple(tensor.shape)
+    for name, shape in expected.items():
         if name not in stored:
             raise ModelFolderError(f"{path / WEIGHTS} must hold the tensor `{name}`, but does not.")
         found = tuple(stored[name].shape)
@@ -126,6 +165,13 @@ def check_shapes(path: Path, stored: Mapping[str, Tensor], expected: Mapping[str
 def sha256_of(text: str) -> str:
     """Return the sha256 of a text as hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read_utf8(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelFolderError(f"{path} must be UTF-8 text, but byte {error.start:,} is not.") from None
 
 
 def _read_json(path: Path) -> JsonValue:

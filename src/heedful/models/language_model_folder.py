@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -9,10 +10,20 @@ from pydantic import Field, JsonValue
 from torch import Tensor
 
 from heedful.config.language_modeling import AnyLanguageModel
+from heedful.config.model import MAX_LENGTH, Length
 from heedful.config.section import Section
 from heedful.errors import ModelFolderError
-from heedful.models.build import construct_language_model
-from heedful.models.folder_files import check_config, check_shapes, read_files, sha256_of, write_files
+from heedful.models.build import construct_language_model, parameter_shapes
+from heedful.models.folder_files import (
+    VocabSize,
+    check_config,
+    check_depth,
+    check_floats,
+    check_shapes,
+    read_files,
+    sha256_of,
+    write_files,
+)
 from heedful.models.language_model import LanguageModel
 from heedful.models.transformer_xl import TransformerXL
 
@@ -49,9 +60,9 @@ class _ConfigFile(Section):
     format: Literal["heedful-model"] = "heedful-model"
     version: Literal[1] = VERSION
     task: Literal["language_modeling"] = "language_modeling"
-    vocab_size: int = Field(ge=1)
-    segment_len: int = Field(ge=1)
-    memory_len: int = Field(ge=0)
+    vocab_size: VocabSize
+    segment_len: Length
+    memory_len: int = Field(ge=0, le=MAX_LENGTH)
     model: AnyLanguageModel
     tokenizer_sha256: str
     facts: dict[str, JsonValue]
@@ -67,7 +78,7 @@ def save_language_model(path: Path, folder: LanguageModelFolder) -> None:
         tokenizer_sha256=sha256_of(folder.symbols_json),
         facts=folder.facts,
     )
-    check_shapes(path, folder.weights, _expected(folder))
+    _check_weights(path, folder)
     write_files(path, config, folder.weights, folder.symbols_json, folder.card)
 
 
@@ -88,14 +99,14 @@ def load_language_model_folder(path: Path) -> LanguageModelFolder:
         card=files.card,
         facts=config.facts,
     )
-    check_shapes(path, folder.weights, _expected(folder))
+    _check_weights(path, folder)
     return folder
 
 
 def restore_language_model(folder: LanguageModelFolder) -> TransformerXL | LanguageModel:
     """Build the model of a folder with its weights, ready for inference."""
-    model = construct_language_model(folder.model, vocab_size=folder.vocab_size)
-    # Not strict: the second name of a shared parameter is not stored. `check_shapes` has seen to the rest.
+    model = _construct(folder)
+    # Not strict: the second name of a shared parameter is not stored. `_check_weights` has seen to the rest.
     model.load_state_dict(dict(folder.weights), strict=False)
     return model.eval()
 
@@ -114,5 +125,12 @@ def language_model_card(*, name: str, symbols: str, num_parameters: int, facts: 
     )
 
 
-def _expected(folder: LanguageModelFolder) -> dict[str, Tensor]:
-    return dict(construct_language_model(folder.model, vocab_size=folder.vocab_size).named_parameters())
+def _check_weights(path: Path, folder: LanguageModelFolder) -> None:
+    """Find out whether the weights are those of the model that the config describes, before it is built."""
+    check_floats(path, folder.weights)
+    check_depth(path, folder.weights, folder.model.num_layers)
+    check_shapes(path, folder.weights, parameter_shapes(partial(_construct, folder)))
+
+
+def _construct(folder: LanguageModelFolder) -> TransformerXL | LanguageModel:
+    return construct_language_model(folder.model, vocab_size=folder.vocab_size)

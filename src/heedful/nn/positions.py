@@ -20,6 +20,8 @@ def sinusoidal_table(length: int, dim: int, layout: Layout = "interleaved", *, s
     "interleaved" puts each sine beside its cosine, as the paper does; "halves" puts all sines before all cosines, as
     Marian and tensor2tensor do. The first row is for position `start`.
     """
+    if torch.get_default_device().type == "meta":  # shapes alone are wanted; arithmetic there imports the compiler
+        return torch.empty(length, dim)
     # In double precision: the angle reaches `length`, and in single precision its error alone would exceed 1e-5.
     positions = torch.arange(start, start + length, dtype=torch.float64).unsqueeze(1)  # [length, 1]
     wavelengths = 10000.0 ** (torch.arange(0, dim, 2, dtype=torch.float64) / dim)

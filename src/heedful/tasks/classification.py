@@ -20,6 +20,7 @@ from heedful.data.labelled_batches import head_and_tail, labelled_tokens
 from heedful.models.classifier import ClassifierModel
 from heedful.models.classifier_folder import ClassifierFolder, load_classifier_folder, restore_classifier
 from heedful.tasks.device import choose_device
+from heedful.tasks.folder_tokenizers import classifier_tokenizer
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.streaming import group_lines
 from heedful.text.tokenizer import Tokenizer
@@ -214,7 +215,7 @@ def classifier_of(folder: ClassifierFolder, device: torch.device) -> Classifier:
     """Make a `Classifier` of a loaded model folder."""
     return Classifier(
         restore_classifier(folder).to(device),
-        Tokenizer.from_json(folder.tokenizer_json),
+        classifier_tokenizer(folder),
         folder.model,
         folder.labels,
         device=device,

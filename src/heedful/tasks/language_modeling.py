@@ -20,8 +20,9 @@ from heedful.models.language_model import LanguageModel
 from heedful.models.language_model_folder import load_language_model_folder, restore_language_model
 from heedful.models.transformer_xl import TransformerXL
 from heedful.tasks.device import choose_device
+from heedful.tasks.folder_tokenizers import language_model_symbols
 from heedful.tasks.folders import find_model_folder
-from heedful.text.symbols import Symbols, decode, symbols_from_json
+from heedful.text.symbols import Symbols, decode
 
 _GPU_ROWS = 32
 """Parts of a text that are read side by side on a GPU."""
@@ -194,6 +195,7 @@ def load_text_model(path: str | Path, *, device: str | None = None, clamp_len: i
     `clamp_len` is the longest distance that is told from longer ones; by default that of the model.
     """
     folder = load_language_model_folder(find_model_folder(path))
+    symbols = language_model_symbols(folder)
     chosen = choose_device(device)
     model = restore_language_model(folder).to(chosen)
     if clamp_len is not None:
@@ -202,7 +204,7 @@ def load_text_model(path: str | Path, *, device: str | None = None, clamp_len: i
         model.clamp(clamp_len)
     return TextModel(
         model=model,
-        symbols=symbols_from_json(folder.symbols_json),
+        symbols=symbols,
         segment_len=folder.segment_len,
         memory_len=folder.memory_len,
         device=chosen,

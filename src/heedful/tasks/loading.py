@@ -21,11 +21,11 @@ from heedful.models.transformer import Transformer
 from heedful.native.library import NativeUnavailableError, must_compile
 from heedful.tasks.device import choose_device
 from heedful.tasks.directions import Directions
+from heedful.tasks.folder_tokenizers import translation_tokenizer
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.learned_text import joined_tokens
 from heedful.tasks.output_warnings import LOW_CONFIDENCE
 from heedful.tasks.translation import Translator, max_positions
-from heedful.text.tokenizer import Tokenizer
 
 Quantization = Literal["auto", "int8", "none"]
 Models = str | Path | Sequence[str | Path] | None
@@ -69,19 +69,19 @@ def translator_of(
 ) -> Translator:
     """Make a `Translator` of loaded model folders; languages and search settings are those of the first."""
     first = folders[0]
+    tokenizers = [translation_tokenizer(folder) for folder in folders]  # alike, but each must be right for its model
     engines = [_engine(folder, device, quantize) for folder in folders]
     positions = [limit for folder in folders if (limit := max_positions(folder.model)) is not None]
-    threshold = first.facts.get("low_confidence")
     return kind(
         engines[0] if len(engines) == 1 else Ensemble(engines),
-        Tokenizer.from_json(first.tokenizer_json),
+        tokenizers[0],
         first.decoding,
         source_language=first.source_language,
         target_language=first.target_language,
         device=device,
         max_positions=min(positions, default=None),
         directions=directions_of(first),
-        low_confidence=float(threshold) if isinstance(threshold, int | float) else LOW_CONFIDENCE,
+        low_confidence=_low_confidence(first),
         joined_tokens=joined_tokens(first.facts),
         float_twin=float_twin,
     )
@@ -92,6 +92,14 @@ def directions_of(folder: ModelFolder) -> Directions:
     if folder.directions:
         return Directions(folder.directions)
     return Directions.around(folder.source_language, folder.target_language, folder.languages)
+
+
+def _low_confidence(folder: ModelFolder) -> float:
+    """Return below what a translation of this model is doubtful, as its maker measured it or as is usual."""
+    threshold = folder.facts.get("low_confidence")
+    if isinstance(threshold, int | float) and not isinstance(threshold, bool) and -1e3 <= threshold <= 0:
+        return float(threshold)
+    return LOW_CONFIDENCE
 
 
 def _check_alike(paths: Sequence[Path], folders: Sequence[ModelFolder]) -> None:

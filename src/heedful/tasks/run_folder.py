@@ -88,7 +88,7 @@ def check_run_folder(folder: Path, config: AnyRun, *, resume: bool, say: Say) ->
 def write_run_folder(folder: Path, config: AnyRun, tokenizer_json: str, environment: Mapping[str, str]) -> None:
     """Write what a run begins with. On resume the settings may have changed where they are allowed to."""
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / TOKENIZER).exists():
+    if not has_begun(folder):  # what a kill before that left behind may be of other data
         write_atomic(folder / TOKENIZER, tokenizer_json.encode())
     facts = {**environment, "command": " ".join(sys.argv)}
     write_atomic(folder / ENVIRONMENT, json.dumps(facts, indent=2).encode() + b"\n")

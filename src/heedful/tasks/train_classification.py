@@ -12,6 +12,7 @@ import torch
 
 from heedful.config.classification import ClassificationRun
 from heedful.config.training import NoRegularizer
+from heedful.data.file_identity import FileIdentities
 from heedful.data.labelled import Document, Split, describe_labels, number_labels, read_split
 from heedful.data.labelled_batches import LabelledBatch, LabelledStream, LabelledTokens, labelled_tokens
 from heedful.data.stream import prefetch
@@ -55,7 +56,9 @@ def train_classification(
     config: ClassificationRun, *, display: Display, resume: bool = False, device: str | None = None
 ) -> TrainingResult:
     """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
-    return run_training(config, partial(_prepare, config), display=display, resume=resume, device=device)
+    return run_training(
+        config, partial(_prepare, config), FileIdentities(), display=display, resume=resume, device=device
+    )
 
 
 def _prepare(config: ClassificationRun, folder: Path, device: torch.device, say: Say) -> Trainee[LabelledBatch]:

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from heedful.config.language_modeling import Bytes, LanguageModelRun
+from heedful.data.file_identity import FileIdentities
 from heedful.data.text_stream import SegmentBatch, TextStream, read_train, read_validation
 from heedful.errors import count_of
 from heedful.models.build import build_language_model
@@ -23,6 +24,7 @@ from heedful.models.language_model_folder import (
     save_language_model,
 )
 from heedful.models.transformer_xl import RelativeLayer, TransformerXL
+from heedful.tasks.folder_tokenizers import language_model_symbols
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.language_modeling import TextModel
 from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
@@ -50,7 +52,9 @@ def train_language_model(
     config: LanguageModelRun, *, display: Display, resume: bool = False, device: str | None = None
 ) -> TrainingResult:
     """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
-    return run_training(config, partial(_prepare, config), display=display, resume=resume, device=device)
+    return run_training(
+        config, partial(_prepare, config), FileIdentities(), display=display, resume=resume, device=device
+    )
 
 
 def _prepare(config: LanguageModelRun, folder: Path, device: torch.device, say: Say) -> Trainee[SegmentBatch]:
@@ -79,7 +83,7 @@ def find_symbols(config: LanguageModelRun, folder: Path, text: bytes, say: Say) 
     if config.training.init_from is not None:
         given = find_model_folder(config.training.init_from)
         say(f"Taking the symbols and the first weights from {given}.")
-        return symbols_from_json(load_language_model_folder(given).symbols_json)
+        return language_model_symbols(load_language_model_folder(given))
     if isinstance(config.tokenizer, Bytes):
         return ByteSymbols()
     lines = text.decode("utf-8", errors="replace").split("\n")

@@ -11,6 +11,7 @@ import torch
 from heedful.config.run import RunConfig
 from heedful.config.training import NoRegularizer
 from heedful.data.batch import Batch
+from heedful.data.file_identity import FileIdentities
 from heedful.models.build import build_model
 from heedful.models.folder import ModelFolder, SpecialIds, load_model_folder, model_card, save_model_folder
 from heedful.models.transformer import Transformer
@@ -31,11 +32,16 @@ def train_translation(
     config: RunConfig, *, display: Display, resume: bool = False, device: str | None = None
 ) -> TrainingResult:
     """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
-    return run_training(config, partial(_prepare, config), display=display, resume=resume, device=device)
+    identities = FileIdentities()  # shared: the token store is named by what the corpora are
+    return run_training(
+        config, partial(_prepare, config, identities), identities, display=display, resume=resume, device=device
+    )
 
 
-def _prepare(config: RunConfig, folder: Path, device: torch.device, say: Say) -> Trainee[Batch]:
-    data = prepare_data(config, folder, pin_memory=device.type == "cuda", say=say)
+def _prepare(
+    config: RunConfig, identities: FileIdentities, folder: Path, device: torch.device, say: Say
+) -> Trainee[Batch]:
+    data = prepare_data(config, folder, identities=identities, pin_memory=device.type == "cuda", say=say)
     return Trainee(
         model=_new_model(config, data.tokenizer),
         tokenizer_json=data.tokenizer.to_json(),

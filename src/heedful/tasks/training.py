@@ -15,11 +15,13 @@ from torch import Tensor, nn
 from heedful import __version__
 from heedful.config.load import AnyRun
 from heedful.config.section import Section
+from heedful.data.file_identity import FileIdentities
 from heedful.errors import UserError
 from heedful.files import JsonValue, remove_folder
 from heedful.models.build import count_parameters
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
+from heedful.tasks.run_data import check_run_data, identify_data, write_run_data
 from heedful.tasks.run_folder import MODEL, Say, TrainingResult, check_run_folder, run_folder_of, write_run_folder
 from heedful.training.averaging import average_checkpoints, checkpoints_to_average
 from heedful.training.compilation import compile_layers
@@ -83,18 +85,26 @@ class Trainee(Generic[BatchT]):
 def run_training(
     config: AnyRun,
     prepare: Callable[[Path, torch.device, Say], Trainee[BatchT]],
+    identities: FileIdentities,
     *,
     display: Display,
     resume: bool,
     device: str | None,
 ) -> TrainingResult:
-    """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
+    """Train as `config` says and return where the model is. `resume` goes on with the run of the same name.
+
+    `identities` may be shared with `prepare`, so that no file is read twice to know what it is.
+    """
     chosen = choose_device(device)
     folder = run_folder_of(config)
     check_run_folder(folder, config, resume=resume, say=display.say)
+    data = identify_data(config, identities)
+    check_run_data(folder, data, say=display.say)
     trainee = prepare(folder, chosen, display.say)  # the last thing that can be refused: no folder before it
     with RunLock(folder):
         check_run_folder(folder, config, resume=resume, say=lambda _: None)  # another process may have been quicker
+        check_run_data(folder, data, say=lambda _: None)
+        write_run_data(folder, data)
         write_run_folder(folder, config, trainee.tokenizer_json, describe_environment())
         display.say(f"Training {count_parameters(trainee.model):,} parameters on {chosen}, into {folder}.")
         if config.training.compile:

@@ -12,11 +12,13 @@ from pydantic import JsonValue
 from heedful.config.data import Corpus, DataConfig
 from heedful.config.run import RunConfig
 from heedful.data.batch import Batch
+from heedful.data.file_identity import FileIdentities
 from heedful.data.readers import read_pairs
 from heedful.data.store import SubwordDropout, prepare_store
 from heedful.data.stream import BatchStream, prefetch
 from heedful.errors import DataError, UserError, count_of
 from heedful.models.folder import load_model_folder
+from heedful.tasks.folder_tokenizers import translation_tokenizer
 from heedful.tasks.folders import find_model_folder
 from heedful.tasks.learned_text import learned_text
 from heedful.tasks.run_folder import TOKENIZER, Say, has_begun
@@ -42,13 +44,15 @@ class TrainingData:
     """What the training text is like, as learned_text.py says it."""
 
 
-def prepare_data(config: RunConfig, folder: Path, *, pin_memory: bool, say: Say) -> TrainingData:
+def prepare_data(
+    config: RunConfig, folder: Path, *, identities: FileIdentities, pin_memory: bool, say: Say
+) -> TrainingData:
     """Read, tokenise and batch what the run in `folder` needs; every fault of the data shows here."""
     validation = read_validation(config.data)
     tokenizer = find_tokenizer(config, folder, say)
     rate = config.tokenizer.dropout
     dropout = SubwordDropout(rate, config.seed) if rate else None
-    store = prepare_store(config.data, tokenizer, dropout=dropout, say=say)
+    store = prepare_store(config.data, tokenizer, dropout=dropout, identities=identities, say=say)
     say(store.report.sentence())
     stream = BatchStream(
         store,
@@ -127,7 +131,7 @@ def find_tokenizer(config: RunConfig, folder: Path, say: Say) -> Tokenizer:
     if config.training.init_from is not None:
         given = find_model_folder(config.training.init_from)
         say(f"Taking the tokenizer and the first weights from {given}.")
-        return Tokenizer.from_json(load_model_folder(given).tokenizer_json)
+        return translation_tokenizer(load_model_folder(given))
     if config.tokenizer.take_from is not None:
         return _taken_tokenizer(config, Path(config.tokenizer.take_from), say)
     tokenizer = learn_tokenizer(

@@ -67,11 +67,11 @@ def symbols_from_json(text: str) -> Symbols:
     """Read what `to_json` of either kind wrote. Anything else is refused with a `UserError`."""
     try:
         content = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UserError("The symbols of a language model must be described in JSON, but are not.") from None
     if isinstance(content, dict) and content.get("format") == _FORMAT:
         if content != json.loads(ByteSymbols().to_json()):
-            raise UserError("The symbols of this language model are of a kind this Heedful does not know.")
+            raise UserError("The symbols of a language model must be of a kind this Heedful knows, but are not.")
         return ByteSymbols()
     return SubwordSymbols(Tokenizer.from_json(text))
 

@@ -109,6 +109,23 @@ def test_other_architectures_are_refused(changes: dict, sentence: str, tmp_path:
     assert refusal(write_folder(tmp_path / "opus", **changes)) == f"MARIAN/config.json: {sentence}"
 
 
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"d_model": 10**9}, "dim"),
+        ({"d_model": 7}, "model"),
+        ({"encoder_layers": 10**7}, "num_encoder_layers"),
+        ({"encoder_ffn_dim": 10**10, "decoder_ffn_dim": 10**10}, "hidden_dim"),
+        ({"dropout": None}, "dropout"),
+        ({"num_beams": 10**6}, "beam_size"),
+        ({"num_beams": "many"}, "beam_size"),
+    ],
+)
+def test_absurd_numbers_are_refused(changes: dict, name: str, tmp_path: Path) -> None:
+    found = refusal(write_folder(tmp_path / "marian", **changes))
+    assert found.startswith(f"MARIAN/config.json must describe a model this Heedful knows, but its {name} does not: ")
+
+
 def test_pickled_weights_are_refused(tmp_path: Path) -> None:
     path = write_folder(tmp_path / "opus")
     (path / "model.safetensors").rename(path / "pytorch_model.bin")

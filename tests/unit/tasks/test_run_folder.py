@@ -63,6 +63,13 @@ def test_a_lock_left_by_a_run_that_never_began_is_no_run(tmp_path: Path) -> None
     assert said_by(tmp_path, resume=False) == []
 
 
+def test_a_tokenizer_left_by_a_run_that_never_began_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "tokenizer.json").write_text('{"of": "other data"}')
+    begin(tmp_path)
+    assert (tmp_path / "x" / "tokenizer.json").read_text() == "{}"
+
+
 def test_resuming_nothing_begins_and_says_so(tmp_path: Path) -> None:
     assert said_by(tmp_path) == [f"There is no run in {tmp_path}/x to go on with: beginning it."]
 

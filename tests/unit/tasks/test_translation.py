@@ -42,6 +42,20 @@ def test_token_log_probs_sum_to_the_log_prob(tmp_path: Path, quantize: str, beam
     assert found[2].alternatives[0].tokens == ()
 
 
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"beam_size": 0}, "`beam_size` must be at least 1, but is 0."),
+        ({"beam_size": 10**6}, "`beam_size` must be at most 256, but is 1,000,000."),
+        ({"n_best": 10**6}, "`n_best` must be at most 256, but is 1,000,000."),
+    ],
+)
+def test_a_beam_has_bounds(multilingual: Translator, settings: dict[str, int], sentence: str) -> None:
+    with pytest.raises(UserError) as caught:
+        multilingual.translate_detailed(["the station"], to="de", **settings)
+    assert str(caught.value) == sentence
+
+
 def test_the_end_symbol_is_a_token_where_the_model_wrote_it(tmp_path: Path) -> None:
     folder = make_model()
     config = folder.model.model_copy(update={"output_bias": True})
