@@ -74,8 +74,9 @@ def _log_probs(model: Transformer, trace: Trace, vectors: Tensor, before_pass: C
     output_ids = torch.tensor([[token.id for token in trace.target_tokens]], device=device)
     num_rows = max(1, _MAX_LOGITS // (output_ids.size(1) * model.target_embedding.weight.size(0)))
     found = []
-    for some in vectors.split(num_rows):
+    for start in range(0, len(vectors), num_rows):
         before_pass()
+        some = vectors[start : start + num_rows]
         memory = model.encoder(model.source_positions(some), None)
         logits = model.project(model.decode(input_ids.expand(len(some), -1), memory, None))  # [rows, target_len, vocab]
         chosen = logits.gather(2, output_ids.expand(len(some), -1).unsqueeze(-1))[..., 0]
