@@ -267,3 +267,18 @@ def test_it_speaks_chinese_on_a_phone(bundled_server: ServerProcess, visited: Vi
         assert page.inner_text(".heat .caption >> nth=0") == "正在写的词元 ↓ 查看此前已写出的 →"
         assert "它最关注这里" in page.inner_text(".cell header")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_tap_on_a_phone_opens_the_cell_under_the_finger(bundled_server: ServerProcess, visited: Visit) -> None:
+    with visited(bundled_server, "?view=attention", width=390, locale="en-US", has_touch=True, is_mobile=True) as page:
+        for down, right in [(0.35, 0.5), (0.5, 0.7), (0.65, 0.45), (0.8, 0.9)]:
+            shown(page).locator(".heat canvas").scroll_into_view_if_needed()
+            box = page.locator(".heat canvas").bounding_box()
+            page.touchscreen.tap(box["x"] + right * box["width"], box["y"] + down * box["height"])
+            page.wait_for_selector(".cell h3")
+            tapped = page.inner_text(".caption.value").split(": ")[0].split(" → ")
+            assert page.inner_text(".cell h3") == "“{}” looks at “{}”".format(*tapped)
+            moved = page.locator(".heat canvas").bounding_box()
+            assert moved["y"] == box["y"]
+            page.keyboard.press("Escape")
+            page.wait_for_selector(".cell", state="detached")

@@ -168,7 +168,12 @@ def test_another_word_leads_to_another_translation(visited: Visit, bundled_serve
         page.locator("button.chip").nth(2).click()
         page.get_by_role("button", name=f"continue from here with “{spelled(second['text'])}”", exact=True).click()
         prefix = [token["id"] for token in expected["target"]["tokens"][:2]] + [second["id"]]
-        page.locator("button.chip.forced").nth(2).wait_for()
+        page.locator(".origin", has_text="at step 3").wait_for()
+        assert page.inner_text(".origin").startswith(
+            f"goes on from “{spelled(second['text'])}”, which you chose at step 3"
+        )
+        assert page.locator("button.chip.forced").count() == 1
+        assert "kept" in page.locator("button.chip").nth(1).get_attribute("title")
         again = asked(bundled_server, prefixIds=prefix)
         assert page.inner_text(".outcome .target") == again["target"]["text"]
         assert current(page) == 2
@@ -215,11 +220,13 @@ def test_every_candidate_says_its_numbers_and_its_end(
                 assert number in said
             if node["fate"] == "pruned":
                 assert reason.startswith(f"Pruned at step {node['ended_at'] + 1}:")
-                assert ("none of its continuations" in reason) == (node["ended_at"] > node["step"])
+                assert node["ended_at"] == node["step"]
             elif node["fate"] == "beaten":
                 assert reason.startswith("It ended" if node["is_end"] else "It was still open")
             else:
                 assert reason.startswith("It stayed" if node["fate"] == "extended" else "The translation")
+                is_barren = node["fate"] == "extended" and node["ended_at"] is not None
+                assert ("none of its continuations" in reason) == is_barren
         page.mouse.move(5, 5)
         page.get_by_role("slider").fill(str(best["step"]))
         said = page.inner_text(".formula")
@@ -237,7 +244,7 @@ def test_the_search_goes_on_from_a_hypothesis(visited: Visit, bundled_server: Se
         ready(page)
         page.locator(f"#node-{pruned['id']}").click()
         page.get_by_role("button", name="Continue from this hypothesis").click()
-        page.locator("button.chip.forced").nth(2).wait_for()
+        page.locator(".origin", has_text="at step 3").wait_for()
         assert page.inner_text(".outcome .target") == expected["target"]["text"]
         assert page.locator(".tree g").count() == len(expected["beam"]["nodes"])
 
@@ -293,3 +300,25 @@ def test_it_speaks_chinese_and_fits(visited: Visit, bundled_server: ServerProces
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("button", name="播放").click()
         page.wait_for_selector('button.chip:nth-child(2)[aria-current="step"]')
+
+
+def test_as_many_stay_in_the_beam_as_it_holds(visited: Visit, bundled_server: ServerProcess, payload: Any) -> None:
+    nodes = payload["beam"]["nodes"]
+    first_end = min(node["step"] for node in nodes if node["is_end"])
+    assert first_end > 2
+    with visited(bundled_server, "?view=decoding&target=de", locale="en-US") as page:
+        ready(page)
+        for step in range(first_end):
+            inside = [node["id"] for node in nodes if node["step"] == step and node["fate"] == "extended"]
+            assert len(inside) == 4
+            assert all(page.locator(f"#node-{id_}.extended").count() == 1 for id_ in inside)
+
+
+def test_a_step_is_announced(visited: Visit, bundled_server: ServerProcess, payload: Any) -> None:
+    with visited(bundled_server, "?view=decoding&target=de", locale="en-US") as page:
+        ready(page)
+        page.keyboard.press("ArrowRight")
+        token = spelled(payload["target"]["tokens"][1]["text"])
+        said = page.locator('.unseen[aria-live="polite"]', has_text=f"step 2 of {len(payload['steps'])}: “{token}”")
+        said.wait_for(state="attached")
+        assert page.get_attribute(".outcome .target", "aria-live") == "polite"

@@ -230,3 +230,29 @@ def test_the_back_button_leads_to_the_text_before(bundled_server, visited) -> No
         assert output(page) == before
         page.go_forward()
         page.wait_for_selector("main.positions canvas")
+
+
+def test_the_translation_is_announced_and_nothing_else(bundled_server, visited) -> None:
+    with visited(bundled_server, "?text=&target=de", locale="en-US") as page:
+        page.evaluate(
+            """() => {
+                window.announced = [];
+                const live = (node) => (node.nodeType === 1 ? node : node.parentElement)
+                    ?.closest('[aria-live="polite"], [role="status"]');
+                const hear = (records) => records.forEach(({ target }) => {
+                    const text = live(target)?.textContent.trim();
+                    if (text && window.announced.at(-1) !== text) window.announced.push(text);
+                });
+                const seen = { subtree: true, childList: true, characterData: true };
+                new MutationObserver(hear).observe(document.querySelector("main"), seen);
+            }"""
+        )
+        page.locator("textarea").press_sequentially("Where are you?", delay=60)
+        expected = asked(bundled_server, "Where are you?", "de")["translatedText"]
+        page.locator(".output p", has_text=expected).wait_for()
+        page.wait_for_timeout(100)
+        assert page.evaluate("window.announced") == [expected]
+        other = page.locator(".others button").nth(1)
+        other.click()
+        page.wait_for_timeout(100)
+        assert page.evaluate("window.announced") == [expected, other.locator("> span").first.text_content()]

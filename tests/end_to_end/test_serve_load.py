@@ -105,6 +105,31 @@ def test_clients_that_vanish_stop_costing(server: ServerProcess) -> None:
     assert metric(server, "heedful_queued_items") == 0
 
 
+def test_a_reader_who_leaves_a_long_sentence_does_not_keep_the_next_one_waiting(server: ServerProcess) -> None:
+    long = "the old man who lived beside the river told the children a story about the winter, " * 2 + "and slept."
+    looking = {"q": long, "source": "en", "target": "de", "attribution": True}
+
+    async def leave(seconds: float) -> float:
+        asking = asyncio.ensure_future(ask(server, "/api/trace", looking))
+        await asyncio.sleep(seconds)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        left = time.monotonic()
+        assert (await ask(server, "/api/trace", {**looking, "q": "Good morning.", "attribution": False})).status == 200
+        return time.monotonic() - left
+
+    async def whole() -> float:
+        started = time.monotonic()
+        assert (await ask(server, "/api/trace", looking)).status == 200
+        return time.monotonic() - started
+
+    asyncio.run(whole())  # the first look makes the model that can be looked into
+    needed = asyncio.run(whole())
+    before = metric(server, "heedful_abandoned_items_total")
+    assert asyncio.run(leave(needed / 3)) < needed / 3
+    assert metric(server, "heedful_abandoned_items_total") == before + 1
+
+
 def test_sigterm_under_load_loses_no_admitted_request(server: ServerProcess) -> None:
     async def end() -> tuple[list[Answer], Answer, int]:
         asking = [asyncio.ensure_future(ask(server, "/translate", request(SENTENCES[n % 4]))) for n in range(60)]

@@ -29,6 +29,7 @@ def test_the_tree_is_the_search(seed, vocab, cases, beam_size, alpha) -> None:
         assert [node.token_log_prob for node in path] == best.token_log_probs
         assert [node.id for node in tree.nodes] == list(range(len(tree.nodes)))
         check_nodes(tree, beam_size)
+        check_places(tree, recorder.steps, sentence)
         check_dropped_beginnings(tree, script, source)
 
 
@@ -38,10 +39,12 @@ def check_nodes(tree, beam_size) -> None:
     for node in tree.nodes:
         before = 0.0 if node.parent is None else tree.nodes[node.parent].log_prob
         assert node.log_prob == before + node.token_log_prob
-        assert (node.fate == "extended") == bool(children[node.id])
-        assert (node.ended_at is None) == (node.fate == "extended")
+        assert not children[node.id] or node.fate == "extended"
+        goes_on = any(child.fate != "pruned" for child in children[node.id])
+        assert (node.ended_at is None) == goes_on
         same_step = [other for other in tree.nodes if other.step == node.step]
-        if node.fate == "pruned" and node.ended_at == node.step:
+        if node.fate == "pruned":
+            assert node.ended_at == node.step
             better = [other for other in same_step if other.rank < node.rank]
             assert all(other.log_prob >= node.log_prob for other in better)
             assert len(better) >= beam_size
@@ -52,6 +55,14 @@ def check_nodes(tree, beam_size) -> None:
             assert node.score <= winner.score
     assert [node.id for node in tree.nodes if node.fate == "finished"] == [tree.chosen]
     check_open_at_the_end(tree, beam_size)
+
+
+def check_places(tree, steps, sentence) -> None:
+    """As many candidates of a step stay in the beam as the search gave a place in it."""
+    for step in steps:
+        (line,) = (step.sentences == sentence).nonzero()
+        places = (step.next_slots[line] >= 0).sum()
+        assert sum(node.step == step.step and node.fate == "extended" for node in tree.nodes) == places
 
 
 def check_open_at_the_end(tree, beam_size) -> None:
@@ -65,8 +76,9 @@ def check_open_at_the_end(tree, beam_size) -> None:
 
 def check_dropped_beginnings(tree, script, source) -> None:
     """What was in the beam and has no child: each of its continuations was worse than all that are there."""
+    parents = {node.parent for node in tree.nodes}
     for node in tree.nodes:
-        if node.fate != "pruned" or node.ended_at == node.step:
+        if node.fate != "extended" or node.id in parents:
             continue
         assert node.ended_at == node.step + 1
         written = [other.token_id for other in tree.path(node.id)]

@@ -6,7 +6,7 @@ is off when its part of what W^O reads is zero. A layer is off when its sub-laye
 """
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -97,8 +97,13 @@ def ablate(translator: Translator, trace: Trace, parts: Collection[Part], *, bea
 
 
 @torch.no_grad()
-def head_changes(translator: Translator, trace: Trace) -> dict[Kind, Floats]:
-    """Switch off every head by itself: how the log-probability of the translation changes, [layers, heads] by use."""
+def head_changes(
+    translator: Translator, trace: Trace, *, before_pass: Callable[[], None] = lambda: None
+) -> dict[Kind, Floats]:
+    """Switch off every head by itself: how the log-probability of the translation changes, [layers, heads] by use.
+
+    `before_pass` is called before every pass of the model, one for each head; it may raise.
+    """
     model = translator.readable_model
     device = next(model.parameters()).device
     source_ids = torch.tensor([[token.id for token in trace.source_tokens]], device=device)
@@ -106,6 +111,7 @@ def head_changes(translator: Translator, trace: Trace) -> dict[Kind, Floats]:
     output_ids = torch.tensor([token.id for token in trace.target_tokens], device=device)
 
     def log_prob(memory: Tensor) -> float:
+        before_pass()
         log_probs = model.project(model.decode(input_ids, memory, None))[0].float().log_softmax(dim=-1)
         return float(log_probs.gather(1, output_ids.unsqueeze(1)).sum())
 

@@ -16,8 +16,8 @@ from heedful.decoding.length_penalty import length_penalty
 Fate = Literal["extended", "pruned", "finished", "beaten"]
 """What became of a candidate:
 
-- "extended": it stayed in the beam, and others continue it;
-- "pruned": it, or every continuation of it, was less probable than the candidates that filled the beam;
+- "extended": it had a place in the beam, so that its continuations were considered;
+- "pruned": it was less probable than the candidates that filled the beam;
 - "finished": it is the translation, the best of all that ended;
 - "beaten": it ended with a lower score than the translation, or was still open when the search knew enough.
 """
@@ -48,7 +48,8 @@ class BeamNode:
 
     fate: Fate
     ended_at: int | None
-    """The step that decided its end; None for what was extended."""
+    """The step that decided its end. Of what was extended, the step at which no continuation of it had a place in the
+    beam or ended there; None where one did."""
 
     is_end: bool
     """Whether nothing can follow it: it is the end symbol, or the longest output allowed."""
@@ -101,9 +102,9 @@ def grow_tree(
             replace(node, id=len(nodes) + number, text=spell(node.token_id))
             for number, node in enumerate(_nodes_of(step, line, slots, beam_size, alpha, eos_id))
         ]
-        continued = {node.parent for node in made}
-        for childless in (node for node in slots.values() if node is not None and node not in continued):
-            nodes[childless] = replace(nodes[childless], fate="pruned", ended_at=step.step)
+        continued = {node.parent for node in made if node.fate != "pruned"}
+        for barren in (node for node in slots.values() if node is not None and node not in continued):
+            nodes[barren] = replace(nodes[barren], ended_at=step.step)
         nodes.extend(made)
         slots = {int(slot): node.id for node in made if (slot := step.next_slots[line, node.rank]) >= 0}
     return _judge(nodes, beam_size, alpha)

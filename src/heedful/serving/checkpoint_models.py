@@ -17,7 +17,7 @@ from heedful.serving.batching import Observer
 from heedful.serving.bodies import BadRequestError
 from heedful.serving.limits import Limits
 from heedful.serving.runs import Run
-from heedful.serving.workplace import Workplace
+from heedful.serving.workplace import Check, Workplace
 from heedful.tasks.translation import Translator
 
 _log = logging.getLogger("heedful.serving")
@@ -33,9 +33,9 @@ class CheckpointModels(Workplace):
         self._kept: OrderedDict[tuple[str, int, int], Translator] = OrderedDict()
         super().__init__("checkpoints", limits, observer)
 
-    async def look_into(self, run: Run, step: int, work: Callable[[Translator], Any], num_tokens: int) -> Any:
+    async def look_into(self, run: Run, step: int, work: Callable[[Translator, Check], Any], num_tokens: int) -> Any:
         """Do something with the translator of a checkpoint, on the thread that owns it; raises `RefusedError`."""
-        return await self.alone(lambda: work(self._translator(run, step)), num_tokens)
+        return await self.alone(lambda check: work(self._translator(run, step), check), num_tokens)
 
     def _translator(self, run: Run, step: int) -> Translator:
         """Return the translator of a checkpoint, which must still be there, also when it is known already."""

@@ -32,7 +32,7 @@ class Preparation(Workplace):
         """Run something whose time grows with a text, when it is the client's turn; raises `RefusedError`."""
         if num_characters <= self._limits.max_characters_in_passing:
             return work()
-        made: Made = await self.alone(work, num_characters)
+        made: Made = await self.alone(lambda _: work(), num_characters)
         return made
 
     async def read(self, work: Callable[[], Made], num_bytes: int) -> Made:

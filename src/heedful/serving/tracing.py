@@ -38,11 +38,12 @@ from heedful.serving.trace_requests import (
     TraceRequest,
 )
 from heedful.serving.translating import Asked, TranslationEngine
+from heedful.serving.workplace import Check
 from heedful.serving.writing import WritingEngine
 from heedful.tasks.translation import Translator
 
-Look = Callable[[Translator, str | None, str | None], dict[str, Any]]
-"""Looks into a translator that goes from one language to another."""
+Look = Callable[[Translator, str | None, str | None, Check], dict[str, Any]]
+"""Looks into a translator that goes from one language to another; asks between its parts whether to go on."""
 
 
 def add_traces(app: FastAPI, server: Server) -> None:
@@ -69,8 +70,8 @@ def add_traces(app: FastAPI, server: Server) -> None:
         engine = server.engines.find(TranslationEngine, asked.model)
         return await _show(
             server,
-            await engine.exclusively(
-                lambda translator: positions_payload(translator.readable_model, asked.length, asked.side), asked.length
+            await engine.alone(
+                lambda _: positions_payload(engine.translator.readable_model, asked.length, asked.side), asked.length
             ),
         )
 
@@ -87,7 +88,7 @@ def add_other_traces(app: FastAPI, server: Server) -> None:
         return await _show(
             server,
             await engine.alone(
-                lambda: classification_payload(trace_classification(engine.classifier, asked.q)), len(asked.q)
+                lambda _: classification_payload(trace_classification(engine.classifier, asked.q)), len(asked.q)
             ),
         )
 
@@ -100,7 +101,7 @@ def add_other_traces(app: FastAPI, server: Server) -> None:
         return await _show(
             server,
             await engine.alone(
-                lambda: text_payload(trace_text(engine.writer, asked.q, num_read=asked.numRead)), len(asked.q)
+                lambda _: text_payload(trace_text(engine.writer, asked.q, num_read=asked.numRead)), len(asked.q)
             ),
         )
 
@@ -121,7 +122,7 @@ async def _look(server: Server, asked: OneSentence, look: Look) -> dict[str, Any
         if not run.is_traceable:
             raise BadRequestError("`run` must be a run of a translator: checkpoints of others cannot be looked into.")
         found = await server.checkpoints.look_into(
-            run, asked.checkpoint, lambda translator: look(translator, source, asked.target), num_tokens
+            run, asked.checkpoint, lambda translator, check: look(translator, source, asked.target, check), num_tokens
         )
         return {**found, "model": None, "run": run.id, "checkpoint": asked.checkpoint}
     engine = server.engines.find_translator(asked.model, source, asked.target)
@@ -129,13 +130,15 @@ async def _look(server: Server, asked: OneSentence, look: Look) -> dict[str, Any
     (plan,) = await server.preparation.prepare(
         lambda: engine.plan([asked.q], Asked(source, asked.target)), len(asked.q)
     )
-    found = await engine.exclusively(
-        lambda translator: look(translator, plan.route.source, plan.route.target), num_tokens
+    found = await engine.alone(
+        lambda check: look(engine.translator, plan.route.source, plan.route.target, check), num_tokens
     )
     return {**found, "model": engine.id, "run": None, "checkpoint": None}
 
 
-def _trace(asked: TraceRequest, translator: Translator, source: str | None, target: str | None) -> dict[str, Any]:
+def _trace(
+    asked: TraceRequest, translator: Translator, source: str | None, target: str | None, check: Check
+) -> dict[str, Any]:
     trace = trace_translation(
         translator,
         asked.q,
@@ -148,8 +151,8 @@ def _trace(asked: TraceRequest, translator: Translator, source: str | None, targ
     )
     payload = to_payload(
         trace,
-        attribution=attribute(translator.readable_model, trace) if asked.attribution else None,
-        changes=head_changes(translator, trace) if asked.headChanges else None,
+        attribution=attribute(translator.readable_model, trace, before_pass=check) if asked.attribution else None,
+        changes=head_changes(translator, trace, before_pass=check) if asked.headChanges else None,
     )
     if asked.headsOff:
         off = {Head(*place) for place in asked.headsOff}
@@ -157,7 +160,9 @@ def _trace(asked: TraceRequest, translator: Translator, source: str | None, targ
     return payload
 
 
-def _open_cell(asked: CellRequest, translator: Translator, source: str | None, target: str | None) -> dict[str, Any]:
+def _open_cell(
+    asked: CellRequest, translator: Translator, source: str | None, target: str | None, _: Check
+) -> dict[str, Any]:
     check_ids("targetIds", asked.targetIds, translator)
     reading = read_text(translator, asked.q, to=target, from_=source, sentence=asked.sentence, beam_size=asked.beam)
     inputs = [translator.tokenizer.bos_id, *asked.targetIds[:-1]]

@@ -5,9 +5,8 @@ Knows translators and the queue in front of them; it knows no HTTP.
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from heedful.serving.batching import Observer
 from heedful.serving.interruption import InterruptibleModel, TokenListener
@@ -113,12 +112,6 @@ class TranslationEngine(Workplace):
                 yield SentenceDone(before, TranslatedUnit("", (_NOTHING,)))
         finally:
             self.queue.withdraw(items)
-
-    async def exclusively(self, work: Callable[[Translator], Any], num_tokens: int) -> Any:
-        """Run something that needs the model for itself, on the thread that owns it; raises `RefusedError`."""
-        key = Exclusive(lambda _, __: work(self.translator))
-        (result,) = await self.results([self.item(key, "", num_tokens)])
-        return result
 
     def _told(self, key: TranslationKey, ear: "asyncio.Queue[Written | None]") -> Exclusive:
         """Make work of a unit whose tokens are told while they are written."""

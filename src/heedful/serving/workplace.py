@@ -11,15 +11,16 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from heedful.serving.batching import Batcher, Item, Observer, RefusedError
+from heedful.serving.batching import AbandonedError, Batcher, Item, Observer, RefusedError
 from heedful.serving.callers import current_caller
 from heedful.serving.limits import Limits
 
 AnyItem = Item[Any, Any]
 IsAbandoned = Callable[[], bool]
+Check = Callable[[], None]
+"""Raises `AbandonedError` when nobody waits for the work any more."""
+
 Thing = TypeVar("Thing")
-
-
 _AT_ONCE = 128
 
 
@@ -71,9 +72,20 @@ class Workplace:
         finally:
             self.queue.withdraw(items)
 
-    async def alone(self, work: Callable[[], Any], num_tokens: int) -> Any:
-        """Run something that needs the model for itself, on the thread that owns it; raises `RefusedError`."""
-        (result,) = await self.results([self.item(Exclusive(lambda _, __: work()), "", num_tokens)])
+    async def alone(self, work: Callable[[Check], Any], num_tokens: int) -> Any:
+        """Run something that needs the model for itself, on the thread that owns it; raises `RefusedError`.
+
+        What takes long calls its `Check` between its parts, and ends there when nobody waits for it any more.
+        """
+
+        def run(_: str, is_abandoned: IsAbandoned) -> Any:
+            def check() -> None:
+                if is_abandoned():
+                    raise AbandonedError
+
+            return work(check)
+
+        (result,) = await self.results([self.item(Exclusive(run), "", num_tokens)])
         return result
 
     def submit(self, items: Sequence[AnyItem]) -> None:

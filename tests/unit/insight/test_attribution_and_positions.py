@@ -1,4 +1,4 @@
-"""Attribution against finite differences, alignment and positions against numbers worked out by hand."""
+"""Attribution against a model whose table has the mean as a row, alignment and positions against numbers worked out by hand."""
 
 import copy
 from dataclasses import replace
@@ -11,35 +11,61 @@ from heedful.errors import UserError
 from heedful.insight.alignment import align
 from heedful.insight.attribution import attribute
 from heedful.insight.position_table import position_kind, position_table, similarity
-from heedful.insight.tokens import Token
+from heedful.insight.tokens import Token, merge_words
 from heedful.nn.positions import LearnedPositions, NoPositions
 
 from .small_models import SENTENCE, draw_model, small_translator
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_attribution_is_how_fast_the_log_probability_grows_with_an_embedding(norm) -> None:
+def test_attribution_is_what_each_token_loses_when_a_word_is_hidden(norm, monkeypatch) -> None:
     translator = small_translator(norm)
     trace = translator.translate(SENTENCE, trace=True)
-    model = copy.deepcopy(translator.readable_model).double()
-    source_ids = torch.tensor([[token.id for token in trace.source_tokens]])
-    input_ids = torch.tensor([[token.id for token in trace.input_tokens]])
-    output_ids = torch.tensor([token.id for token in trace.target_tokens])
+    model = translator.readable_model
+    source_ids = [token.id for token in trace.source_tokens]
+    output_ids = [token.id for token in trace.target_tokens]
 
     @torch.no_grad()
-    def log_probs(position: int, factor: float) -> torch.Tensor:
-        vectors = model.source_embedding(source_ids)
-        vectors[:, position] *= factor
-        memory = model.encoder(model.source_positions(vectors), None)
-        return model.project(model.decode(input_ids, memory, None))[0].log_softmax(-1)[
-            range(len(output_ids)), output_ids
-        ]
+    def log_probs(hidden: range) -> np.ndarray:
+        """By the whole model, whose table of embeddings has one row more: the mean of the others."""
+        other = copy.deepcopy(model)
+        table = other.source_embedding.weight
+        ids = [len(table) if place in hidden else id_ for place, id_ in enumerate(source_ids)]
+        other.source_embedding.embedding.weight = torch.nn.Parameter(torch.cat([table, table.mean(0, keepdim=True)]))
+        inputs = torch.tensor([[token.id for token in trace.input_tokens]])
+        found = other(torch.tensor([ids]), None, inputs)[0].log_softmax(-1)
+        return found[range(len(output_ids)), output_ids].numpy()
 
-    found = attribute(model, trace)
-    for position in range(len(trace.source_tokens)):
-        slope = (log_probs(position, 1 + 1e-5) - log_probs(position, 1 - 1e-5)) / 2e-5
-        np.testing.assert_allclose(found.by_token[:, position], slope.numpy(), atol=1e-5)
-    np.testing.assert_allclose(found.total, found.by_token.sum(axis=0))
+    whole = attribute(model, trace)
+    words = merge_words(trace.source_tokens, trace.source)
+    assert any(word.end - word.first > 1 for word in words), "a word of several tokens is hidden as one"
+    symbols = [place for place, token in enumerate(trace.source_tokens) if token.is_special]
+    for hidden in [range(word.first, word.end) for word in words] + [range(place, place + 1) for place in symbols]:
+        lost = log_probs(range(0)) - log_probs(hidden)
+        for place in hidden:
+            np.testing.assert_allclose(whole.by_token[:, place], lost, atol=1e-5)
+    np.testing.assert_allclose(whole.total, whole.by_token.sum(axis=0))
+    monkeypatch.setattr("heedful.insight.attribution._MAX_LOGITS", 1)
+    np.testing.assert_allclose(attribute(model, trace).by_token, whole.by_token, atol=1e-5)
+
+
+def test_attribution_ends_between_two_passes_when_it_is_told_to(monkeypatch) -> None:
+    class LeftError(Exception):
+        pass
+
+    calls = []
+
+    def leave_at_the_third() -> None:
+        calls.append(None)
+        if len(calls) == 3:
+            raise LeftError
+
+    translator = small_translator()
+    trace = translator.translate(SENTENCE, trace=True)
+    monkeypatch.setattr("heedful.insight.attribution._MAX_LOGITS", 1)
+    with pytest.raises(LeftError):
+        attribute(translator.readable_model, trace, before_pass=leave_at_the_third)
+    assert len(calls) == 3
 
 
 def test_alignment_adds_the_pieces_of_a_source_word_and_averages_those_of_a_target_word() -> None:

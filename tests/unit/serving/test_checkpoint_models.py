@@ -63,7 +63,7 @@ def ask(models: CheckpointModels, run: Run, *steps: int) -> list[object]:
     """Ask for the translators of some steps, one after the other."""
 
     async def all_of_them() -> list[object]:
-        return [await models.look_into(run, step, lambda translator: translator, 1) for step in steps]
+        return [await models.look_into(run, step, lambda translator, _: translator, 1) for step in steps]
 
     return asyncio.run(all_of_them())
 

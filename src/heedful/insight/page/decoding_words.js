@@ -21,6 +21,7 @@ const DECODING_WORDS = {
     pause: "Pause",
     step: "step",
     stepOf: (step, count) => `step ${step} of ${count}`,
+    stepSaid: (step, count, token, percent) => `step ${step} of ${count}: “${token}”, ${percent}`,
     layer: "layer",
     head: "head",
     mean: "mean",
@@ -30,7 +31,7 @@ const DECODING_WORDS = {
     source: "The source, shaded by",
     byAttention: "cross-attention",
     byAttribution: "attribution",
-    attributionHint: "gradient × input: blue speaks for the token being written, orange against it",
+    attributionHint: "what it loses when the word is hidden: blue speaks for the token being written, orange against it",
     attributing: "Computing the attribution …",
     written: "Written before, shaded by decoder self-attention",
     likely: (step) => `Most probable tokens at step ${step}`,
@@ -46,14 +47,14 @@ const DECODING_WORDS = {
         : `Beam of ${size}: every candidate that was considered, best on top of each step.`,
     beamSize: "beam",
     treeHint: "Arrow keys go from candidate to candidate.",
-    fates: { extended: "went on", pruned: "pruned", beaten: "beaten", finished: "the translation" },
+    fates: { extended: "in the beam", pruned: "pruned", beaten: "beaten", finished: "the translation" },
     stepNumber: (step) => `step ${step}`,
     reason: {
-      extended: () => "It stayed in the beam.",
-      pruned: (node) =>
-        node.ended_at > node.step
-          ? `Pruned at step ${node.ended_at + 1}: none of its continuations was among those that filled the beam.`
-          : `Pruned at step ${node.ended_at + 1}: more probable candidates filled the beam.`,
+      extended: (node) =>
+        node.ended_at === null
+          ? "It stayed in the beam."
+          : `It stayed in the beam, but at step ${node.ended_at + 1} none of its continuations did.`,
+      pruned: (node) => `Pruned at step ${node.ended_at + 1}: more probable candidates filled the beam.`,
       beaten: (node, best) =>
         node.is_end
           ? `It ended, but its score is below that of the translation, ${minused(best.score, 3)}.`
@@ -74,6 +75,7 @@ const DECODING_WORDS = {
     pause: "暂停",
     step: "步",
     stepOf: (step, count) => `第 ${step} 步，共 ${count} 步`,
+    stepSaid: (step, count, token, percent) => `第 ${step} 步，共 ${count} 步：“${token}”，${percent}`,
     layer: "层",
     head: "头",
     mean: "平均",
@@ -83,7 +85,7 @@ const DECODING_WORDS = {
     source: "原文，着色依据",
     byAttention: "交叉注意力",
     byAttribution: "归因",
-    attributionHint: "梯度 × 输入：蓝色支持正在写的词元，橙色反对",
+    attributionHint: "隐去该词时它失去的对数概率：蓝色支持正在写的词元，橙色反对",
     attributing: "正在计算归因……",
     written: "此前已写出，按解码器自注意力着色",
     likely: (step) => `第 ${step} 步最可能的词元`,
@@ -99,14 +101,12 @@ const DECODING_WORDS = {
         : `束宽 ${size}：考虑过的所有候选，每一步最好的在最上面。`,
     beamSize: "束宽",
     treeHint: "用方向键在候选之间移动。",
-    fates: { extended: "继续", pruned: "剪去", beaten: "落败", finished: "译文" },
+    fates: { extended: "留在束中", pruned: "剪去", beaten: "落败", finished: "译文" },
     stepNumber: (step) => `第 ${step} 步`,
     reason: {
-      extended: () => "它留在束中。",
-      pruned: (node) =>
-        node.ended_at > node.step
-          ? `在第 ${node.ended_at + 1} 步被剪去：它的后续都没能进入束中。`
-          : `在第 ${node.ended_at + 1} 步被剪去：更可能的候选占满了束。`,
+      extended: (node) =>
+        node.ended_at === null ? "它留在束中。" : `它留在束中，但到第 ${node.ended_at + 1} 步，它的后续都没能留下。`,
+      pruned: (node) => `在第 ${node.ended_at + 1} 步被剪去：更可能的候选占满了束。`,
       beaten: (node, best) =>
         node.is_end ? `它已结束，但得分低于译文的 ${minused(best.score, 3)}。` : "搜索确定它不可能再胜出时，它尚未结束。",
       finished: () => "译文：所有已结束的候选中得分最高。",

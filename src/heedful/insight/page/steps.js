@@ -47,6 +47,7 @@ export function DecodingView({ trace, layers, state, language, actions }) {
         />
         <span class="hint">${said.stepOf(step + 1, trace.target.tokens.length)}</span>
       </div>
+      <p class="unseen" aria-live="polite">${isPlaying ? "" : announced(trace, step, said)}</p>
       <p class="label">${said.output}</p>
       <div class="chips stacked">
         ${trace.target.tokens.map(
@@ -70,6 +71,12 @@ export function DecodingView({ trace, layers, state, language, actions }) {
         <${LikelyTokens} trace=${trace} step=${step} said=${said} actions=${actions} />
       </div>
     <//>`;
+}
+
+/** A step in words, for those who hear the page. */
+function announced(trace, step, said) {
+  const { tokens } = trace.target;
+  return said.stepSaid(step + 1, tokens.length, spelled(tokens[step]), percentOf(trace.steps[step].log_prob));
 }
 
 /** The layer and head the rows are of; what another model or view left behind is brought within bounds. */

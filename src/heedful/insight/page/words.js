@@ -50,13 +50,13 @@ const ATTENTION = {
     besideTitle: (token) => `What “${token}” looks at, and what it rests on`,
     note:
       "Attention shows where a head looks. It is not by itself an explanation of the output; attribution, beside it, " +
-      "follows every path through the network but says only what a small change would do.",
+      "hides one word at a time and says what the token being written loses without it.",
     lookedAt: (layer, heads) =>
       `looks at: cross-attention, layer ${layer + 1}, ${
         heads === null ? "mean of all heads"
         : heads.length === 1 ? `head ${heads[0] + 1}`
         : `mean of heads ${heads.map((head) => head + 1).join(", ")}`}`,
-    restsOn: "rests on: attribution, gradient × input; blue speaks for the token being written, orange against it",
+    restsOn: "rests on: log-probability lost when the word is hidden; blue speaks for the token being written, orange against it",
     attributing: "Computing the attribution …",
     notAttributed: (sentence) => `There is no attribution: ${sentence}`,
     noAttribution: "The attribution was not computed for this page.",
@@ -128,13 +128,13 @@ const ATTENTION = {
     entropy: (bits) => `平均查看 ${(2 ** bits).toFixed(1)} 个词元`,
     change: (value) => `去掉它，对数概率变化 ${signed(value)}`,
     besideTitle: (token) => `“${token}”看向哪里，又依据什么`,
-    note: "注意力显示一个头在看哪里，它本身并不是对输出的解释；旁边的归因沿着网络中的每条路径计算，但只说明微小变化的影响。",
+    note: "注意力显示一个头在看哪里，它本身并不是对输出的解释；旁边的归因每次隐去一个词，说明正在写的词元因此失去多少。",
     lookedAt: (layer, heads) =>
       `看向：交叉注意力，第 ${layer + 1} 层，${
         heads === null ? "所有头的平均"
         : heads.length === 1 ? `第 ${heads[0] + 1} 个头`
         : `第 ${heads.map((head) => head + 1).join("、")} 个头的平均`}`,
-    restsOn: "依据：归因（梯度 × 输入）；蓝色支持正在写的词元，橙色反对",
+    restsOn: "依据：隐去该词时失去的对数概率；蓝色支持正在写的词元，橙色反对",
     attributing: "正在计算归因……",
     notAttributed: (sentence) => `没有归因：${sentence}`,
     noAttribution: "这个页面没有计算归因。",

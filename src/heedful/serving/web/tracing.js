@@ -31,10 +31,20 @@ export const wanted = computed(() => ({
 }));
 const asked = computed(() => JSON.stringify(wanted.value));
 
+/** Takes back what was asked for a trace that is no longer shown: it may be long in the making. */
+let leavingExtras = new AbortController();
+
+function leaveExtras() {
+  leavingExtras.abort();
+  leavingExtras = new AbortController();
+  for (const extra of Object.values(extras)) if (extra.peek()?.status === "loading") extra.value = null;
+}
+
 export function followSentence() {
   effect(() => {
-    if (!isShown.value) return undefined;
     const request = asked.value;
+    if (!isShown.value || trace.peek().request !== request) leaveExtras();
+    if (!isShown.value) return undefined;
     if (trace.peek().request === request && trace.peek().status !== "failed") return undefined;
     if (!wanted.peek().q.trim()) {
       trace.value = { ...NOTHING, request };
@@ -67,10 +77,11 @@ export async function want(name) {
   if (status !== "ready" || extras[name].peek() !== null) return;
   extras[name].value = { status: "loading" };
   try {
-    const data = await post("/api/trace", { ...JSON.parse(request), [name]: true });
+    const data = await post("/api/trace", { ...JSON.parse(request), [name]: true }, leavingExtras.signal);
     if (trace.peek().request !== request) return;
     extras[name].value = { status: "ready", data: data[name === "headChanges" ? "head_changes" : name] };
   } catch (error) {
-    if (trace.peek().request === request) extras[name].value = { status: "failed", error: error.message };
+    if (isAborted(error) || trace.peek().request !== request) return;
+    extras[name].value = { status: "failed", error: error.message };
   }
 }

@@ -30,7 +30,7 @@ function Translation({ data }) {
   const { facts } = decodingWords(language());
   return html`
     <div class=${data.target.text.length > LONG ? "outcome long" : "outcome"}>
-      <p class="sentence target" lang=${data.target.language}>${data.target.text}</p>
+      <p class="sentence target" aria-live="polite" lang=${data.target.language}>${data.target.text}</p>
       <p class="facts">
         <span>${facts.score} <b>${minused(data.score, 3)}</b></span>
         <span>${facts.logProb} <b>${minused(data.log_prob, 2)}</b></span>

@@ -140,8 +140,9 @@ function Translated({ chosen }) {
         ${heard && html`<${Heard} lines=${heard} language=${target.value} />`}
         ${whole && html`<${Warnings} units=${whole.units} />`}
       </div>
+      <p class="unseen" aria-live="polite" lang=${target.value}>${whole || status === "ready" ? text : ""}</p>
       <div class="under">
-        <span class="busy" data-on=${status === "loading"} role="status">${status === "loading"
+        <span class="busy" data-on=${status === "loading"}>${status === "loading"
           ? said.busy
           : whole ? said.facts(numTokens, whole.milliseconds) : heard ? said.sentences(heard.flat().length) : ""}</span>
         ${text && html`<${Copy} text=${text} label=${said.copy} />`}

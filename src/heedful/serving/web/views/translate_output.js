@@ -67,7 +67,7 @@ function Sureness({ words: all, told }) {
   if (all.length === 0) return null;
   return html`
     <div class="sureness">
-      <p class="told" aria-live="polite" title=${said.sureHint}>
+      <p class="told" title=${said.sureHint}>
         ${told ? numbersOf(told) : least.length > 0 ? said.least(least.join(", ")) : said.allSure}
       </p>
       <p class="levels"><span>${said.sure}</span>
