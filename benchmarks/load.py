@@ -82,11 +82,21 @@ class Answer:
 
 
 async def ask(
-    server: ServerProcess, path: str, content: object, timeout: float = 60, *, address: str | None = None
+    server: ServerProcess,
+    path: str,
+    content: object,
+    timeout: float = 60,
+    *,
+    address: str | None = None,
+    forwarded_for: str | None = None,
 ) -> Answer:
-    """POST JSON over a connection of its own, from `address`; a request without a whole answer is `LOST`."""
+    """POST JSON over a connection of its own, from `address`; a request without a whole answer is `LOST`.
+
+    `forwarded_for` is the address of the client for whom it is sent, as a proxy says it.
+    """
     body = json.dumps(content).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: {server.host}:{server.port}\r\nContent-Type: application/json\r\n"
+    head += "" if forwarded_for is None else f"X-Forwarded-For: {forwarded_for}\r\n"
     request = f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
     started = time.monotonic()
     try:

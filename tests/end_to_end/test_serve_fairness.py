@@ -122,14 +122,21 @@ def test_a_long_text_of_one_client_does_not_hold_up_a_short_one_of_another(serve
     assert quantile([answer.seconds for answer in answers], 0.5) < 2
 
 
-def test_who_asks_for_too_much_is_refused_and_others_are_not(server: ServerProcess) -> None:
+@pytest.mark.parametrize(
+    ("greedy", "modest"),
+    [
+        ({"address": "127.0.0.2"}, {"address": "127.0.0.3"}),
+        ({"forwarded_for": "192.0.2.2"}, {"forwarded_for": "192.0.2.3"}),
+    ],
+    ids=["by address", "behind a proxy on this machine"],
+)
+def test_who_asks_for_too_much_is_refused_and_others_are_not(
+    server: ServerProcess, greedy: dict[str, str], modest: dict[str, str]
+) -> None:
     async def scene() -> tuple[list[Answer], Answer]:
-        asking = [
-            asyncio.ensure_future(ask(server, "/translate", long("ha " * 6_600), address="127.0.0.2"))
-            for _ in range(60)
-        ]
+        asking = [asyncio.ensure_future(ask(server, "/translate", long("ha " * 6_600), **greedy)) for _ in range(60)]
         await asyncio.sleep(2)
-        other = await ask(server, "/translate", SHORT, address="127.0.0.3")
+        other = await ask(server, "/translate", SHORT, **modest)
         refused = [one.result() for one in asking if one.done()]
         await cancel(*asking)
         return refused, other

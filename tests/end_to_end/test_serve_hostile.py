@@ -8,7 +8,9 @@ import gzip
 import json
 import random
 import re
+import resource
 import socket
+import sys
 import time
 from base64 import b64encode
 from collections.abc import Iterator
@@ -253,6 +255,49 @@ def is_closed(connection: socket.socket, drop: bytes) -> bool:
         return False
     except OSError:
         return True
+
+
+def test_a_request_with_two_lengths_is_the_last_of_its_connection(server: ServerProcess) -> None:
+    head = f"POST /translate HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {KEY}\r\n{JSON_HEADER}\r\n"
+    body = f"{len(GOOD):x}\r\n".encode() + GOOD + b"\r\n0\r\n\r\n"
+    lengths = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection((server.host, server.port), timeout=5) as connection:
+        connection.sendall(head.encode() + lengths + body + b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        received = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert received.count(b"HTTP/1.1 ") == 1
+    assert b"connection: close\r\n" in received.lower()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the bound is set from outside")
+@pytest.mark.parametrize("num_files", [1_024, 256])
+def test_more_silent_connections_than_files_can_be_opened_leave_no_trace(tmp_path: Path, num_files: int) -> None:
+    limit, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 3_000:
+        pytest.skip("needs 3,000 open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3_000, hard))
+    try:
+        with ServerProcess("--model", save_model(tmp_path / "tiny", languages=("de", "en"))) as server:
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (num_files, num_files))
+            crowd = [connect_without_waiting(server) for _ in range(2_500)]
+            most = 0
+            for _ in range(30):
+                most = max(most, num_open_files(server))
+                time.sleep(0.05)
+            for connection in crowd:
+                connection.close()
+            time.sleep(1)
+            assert raw(server, b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").status == 200
+        assert most < 1_000  # and so never too many, where there are as many as usual
+        assert len(server.log) < 5, server.log[:5]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+
+
+def connect_without_waiting(server: ServerProcess) -> socket.socket:
+    connection = socket.socket()
+    connection.setblocking(False)
+    connection.connect_ex((server.host, server.port))
+    return connection
 
 
 def test_every_route_but_health_asks_for_the_key(server: ServerProcess) -> None:

@@ -41,12 +41,22 @@ class BoundedProtocol(H11Protocol):
         """Start the clock of the first request, unless there are too many connections."""
         super().connection_made(transport)
         self._client = client_at(self.client[0] if self.client else None)
-        if len(self.connections) > self.limits.max_connections:
+        if len(self.connections) > self.limits.max_connections + self.limits.max_refused_connections:
+            self._is_refused = True
+            transport.abort()
+        elif self._is_one_too_many():
             self._is_refused = True
             transport.write(_TOO_MANY)
             self._linger()
-            return
-        self._expect_request()
+        else:
+            self._expect_request()
+
+    def _is_one_too_many(self) -> bool:
+        num_left = self.limits.max_connections - len(self.connections)
+        if num_left >= self.limits.reserved_connections:
+            return False
+        own = sum(getattr(other, "_client", None) == self._client for other in self.connections)
+        return num_left < 0 or own > self.limits.reserved_connections
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all clocks."""

@@ -88,7 +88,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         started = time.monotonic()
-        answer = _Answer(send)
+        answer = _Answer(send, is_last=_is_ambiguous(scope))
         caller = begin_request(client_at((scope.get("client") or (None,))[0]))
         body: bytes | None = None
         try:
@@ -197,8 +197,10 @@ class _ClientLeftError(Exception):
 class _Answer:
     """The way back to the client: adds the headers, remembers how far the answer has come."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, *, is_last: bool) -> None:
+        """Take the way; after an answer that `is_last` the connection is closed."""
         self._send = send
+        self._is_last = is_last
         self.status = 0
         self.is_complete = False
 
@@ -209,6 +211,8 @@ class _Answer:
             message = {**message, "headers": [*message["headers"], *(h for h in _HEADERS if h[0] not in has)]}
             if b"cache-control" not in has:
                 message["headers"].append((b"cache-control", b"no-store"))
+            if self._is_last:
+                message["headers"].append((b"connection", b"close"))
         elif not message.get("more_body", False):
             self.is_complete = True
         await self._send(message)
@@ -230,6 +234,11 @@ class _Answer:
 
 def _headers(scope: Scope) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _is_ambiguous(scope: Scope) -> bool:
+    """Say whether a request gives two lengths: a proxy may take another part of it for the next one (RFC 9112, 6.1)."""
+    return {b"content-length", b"transfer-encoding"} <= {name.lower() for name, _ in scope["headers"]}
 
 
 def _key_in_headers(headers: dict[str, str]) -> str | None:

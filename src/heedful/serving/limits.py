@@ -87,4 +87,9 @@ class Limits:
     """How long, and how much, a refused sender may go on sending, so that it reads the refusal before the end."""
 
     max_connections: int = 800
-    """Below the 1,024 open files that a process has by default."""
+    max_refused_connections: int = 64
+    """Those that are told that there are too many; any beyond are cut off. Together, and with those that are accepted
+    at once, below the 1,024 open files that a process has by default."""
+
+    reserved_connections: int = 100
+    """The last ones, for clients that have fewer: nobody takes all of them."""

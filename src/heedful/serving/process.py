@@ -4,10 +4,12 @@ A first signal lets the server drain: it still answers, but admits nothing more,
 is answered. A second signal ends it at once. Knows uvicorn; routes and models are made elsewhere.
 """
 
+import asyncio
 import errno
 import gc
 import ipaddress
 import logging
+import math
 import os
 import socket
 import sys
@@ -18,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
@@ -35,8 +38,12 @@ from heedful.serving.runs import Runs
 from heedful.tasks.device import choose_device
 
 _BACKLOG = 1024
+_ACCEPTED_AT_ONCE = 32
+_SECONDS_BETWEEN_COMPLAINTS = 60.0
 _BEHIND = 5
 _ROUNDS_BETWEEN_FULL_COLLECTIONS = 250  # garbage of 30 MB at most: some 3 KB of each request that had to wait
+
+_log = logging.getLogger("heedful.serving")
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         server_header=False,
         timeout_keep_alive=settings.limits.keep_alive_seconds,
         timeout_graceful_shutdown=5,
-        backlog=_BACKLOG,
+        backlog=_ACCEPTED_AT_ONCE,
     )
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     # Python hands over between threads every 5 ms by default; a refusal takes several turns and is to be quick.
@@ -121,11 +128,25 @@ class _DrainingServer(uvicorn.Server):
         self._limits = limits
         self._on_ready = on_ready
         self._drain_until: float | None = None
+        self._complained = -math.inf
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer, and only then say so: who reads it may connect, or send a signal, at once."""
         await super().startup(sockets)
+        # asyncio accepts as many at once as may wait to be accepted: too many before the first of them is counted.
+        for listener in sockets or ():
+            listener.listen(_BACKLOG)
+        asyncio.get_running_loop().set_exception_handler(self._tell_of_failure)
         self._on_ready()
+
+    def _tell_of_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Log what failed in the event loop; that no more files can be opened, not at each of many tries."""
+        failure = context.get("exception")
+        if not isinstance(failure, OSError) or failure.errno not in (errno.EMFILE, errno.ENFILE):
+            loop.default_exception_handler(context)
+        elif time.monotonic() - self._complained >= _SECONDS_BETWEEN_COMPLAINTS:
+            self._complained = time.monotonic()
+            _log.warning("too many files are open, and connections have to wait: raise the limit with ulimit -n")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - as signals call it
         """Begin to drain, or, told a second time, end at once."""

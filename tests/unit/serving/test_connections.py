@@ -1,9 +1,11 @@
 """Connections at their bounds, on real sockets."""
 
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -30,7 +32,12 @@ def turnstile(path: str, client: str) -> Refusal | None:
 
 @pytest.fixture
 def address() -> Iterator[tuple[str, int]]:
-    limits = replace(Limits(), max_connections=3, linger_seconds=5.0)
+    with serving(replace(Limits(), max_connections=3, linger_seconds=5.0)) as where:
+        yield where
+
+
+@contextmanager
+def serving(limits: Limits) -> Iterator[tuple[str, int]]:
     config = uvicorn.Config(
         echo, http=protocol_with(limits, turnstile), port=0, ws="none", lifespan="off", log_config=None
     )
@@ -83,3 +90,29 @@ def test_one_connection_too_many_is_told_so(address: tuple[str, int]) -> None:
         client.close()
     time.sleep(0.2)
     assert b"200 OK" in answer_to(address, (REQUEST % b"/open").replace(b"Host: x", b"Host: x\r\nConnection: close"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="clients need several addresses")
+def test_one_client_does_not_take_all_connections() -> None:
+    request = (REQUEST % b"/open").replace(b"Host: x", b"Host: x\r\nConnection: close")
+    with serving(replace(Limits(), max_connections=6, reserved_connections=2)) as address:
+        held = [socket.create_connection(address, timeout=10) for _ in range(4)]
+        time.sleep(0.2)
+        assert answer_to(address, request).startswith(b"HTTP/1.1 503")
+        with socket.create_connection(address, timeout=10, source_address=("127.0.0.2", 0)) as other:
+            other.sendall(request)
+            assert other.recv(4096).startswith(b"HTTP/1.1 200")
+        for client in held:
+            client.close()
+
+
+def test_who_comes_when_even_the_refused_are_too_many_is_cut_off() -> None:
+    limits = replace(Limits(), max_connections=1, max_refused_connections=1, linger_seconds=5.0)
+    with serving(limits) as address:
+        held = [socket.create_connection(address, timeout=10) for _ in range(2)]
+        time.sleep(0.2)
+        assert held[1].recv(4096).startswith(b"HTTP/1.1 503")
+        with socket.create_connection(address, timeout=2) as third:
+            assert third.recv(4096) == b""
+        for client in held:
+            client.close()
