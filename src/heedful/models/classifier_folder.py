@@ -10,11 +10,10 @@ from torch import Tensor
 
 from heedful.config.classification import ClassifierConfig
 from heedful.config.section import Section
-from heedful.errors import ModelFolderError
 from heedful.models.build import construct_classifier
 from heedful.models.classifier import ClassifierModel
 from heedful.models.folder import SpecialIds
-from heedful.models.folder_files import check_config, check_shapes, read_files, sha256_of, write_files
+from heedful.models.folder_files import check_config, check_shapes, check_task, read_files, sha256_of, write_files
 
 VERSION: Final = 1
 """Of config.json."""
@@ -70,9 +69,7 @@ def save_classifier(path: Path, folder: ClassifierFolder) -> None:
 def load_classifier_folder(path: Path) -> ClassifierFolder:
     """Read and check the model folder of a classifier; `ModelFolderError` says what is wrong with it."""
     files = read_files(path)
-    task = files.config.get("task") if isinstance(files.config, dict) else None
-    if isinstance(task, str) and task != "classification":
-        raise ModelFolderError(f"{path} must hold a model for classification here, but its model is for {task}.")
+    check_task(path, "classification")
     config = check_config(path, files.config, _ConfigFile, version=VERSION)
     folder = ClassifierFolder(
         model=config.model,

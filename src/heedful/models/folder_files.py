@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
@@ -28,6 +28,20 @@ from heedful.files import publish_folder, verify_manifest, write_manifest
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
 ConfigT = TypeVar("ConfigT", bound=Section)
+
+
+class Task(NamedTuple):
+    """How a task is spoken of: what its model is called, and which verb uses it."""
+
+    kind: str
+    verb: str
+
+
+TASKS = {
+    "translation": Task("a translator", "translate"),
+    "classification": Task("a classifier", "classify"),
+    "language_modeling": Task("a language model", "generate"),
+}
 
 
 @dataclass(frozen=True)
@@ -89,6 +103,16 @@ def task_of(path: Path) -> str:
         return "translation"
     task = config.get("task") if isinstance(config, dict) else None
     return task if isinstance(task, str) else "translation"
+
+
+def check_task(path: Path, wanted: str) -> None:
+    """Refuse a folder whose model is for another task than `wanted`, and say what it can be used with."""
+    task = task_of(path)
+    if task != wanted and task in TASKS:
+        kind, verb = TASKS[task]
+        raise ModelFolderError(
+            f"{path} must hold {TASKS[wanted].kind} here, but holds {kind}. Use it with heedful {verb}."
+        )
 
 
 def check_config(path: Path, content: JsonValue, schema: type[ConfigT], *, version: int) -> ConfigT:

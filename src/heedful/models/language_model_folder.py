@@ -10,9 +10,8 @@ from torch import Tensor
 
 from heedful.config.language_modeling import AnyLanguageModel
 from heedful.config.section import Section
-from heedful.errors import ModelFolderError
 from heedful.models.build import construct_language_model
-from heedful.models.folder_files import check_config, check_shapes, read_files, sha256_of, write_files
+from heedful.models.folder_files import check_config, check_shapes, check_task, read_files, sha256_of, write_files
 from heedful.models.language_model import LanguageModel
 from heedful.models.transformer_xl import TransformerXL
 
@@ -74,9 +73,7 @@ def save_language_model(path: Path, folder: LanguageModelFolder) -> None:
 def load_language_model_folder(path: Path) -> LanguageModelFolder:
     """Read and check the model folder of a language model; `ModelFolderError` says what is wrong with it."""
     files = read_files(path)
-    task = files.config.get("task") if isinstance(files.config, dict) else None
-    if isinstance(task, str) and task != "language_modeling":
-        raise ModelFolderError(f"{path} must hold a language model here, but its model is for {task}.")
+    check_task(path, "language_modeling")
     config = check_config(path, files.config, _ConfigFile, version=VERSION)
     folder = LanguageModelFolder(
         model=config.model,
