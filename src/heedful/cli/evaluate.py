@@ -94,13 +94,16 @@ def evaluate(
     for sentences in texts:
         evaluation = evaluate_translation(translator, sentences, against=other, beam_size=beam, lowercase=lowercase)
         evaluations.append(evaluation)
-        for line in [_as_json(evaluation, against)] if as_json else _as_text(evaluation, against):
-            write_line(line)
-        flush()
+        _show([_as_json(evaluation, against)] if as_json else _as_text(evaluation, against))
         _after(evaluation, out)
     if len(evaluations) > 1:
-        for line in [_summary_as_json(evaluations)] if as_json else _table(evaluations):
-            write_line(line)
+        _show([_summary_as_json(evaluations)] if as_json else _table(evaluations))
+
+
+def _show(lines: Sequence[str]) -> None:
+    for line in lines:
+        write_line(line)
+    flush()
 
 
 def _after(evaluation: "Evaluation", out: Path | None) -> None:
