@@ -17,7 +17,7 @@ __all__ = ["__version__", "load"]
 
 
 def load(models: "Models" = None, *, device: str | None = None, quantize: "Quantization | None" = "auto") -> Any:
-    """Load a model folder, or the model of a run folder; None stands for the model that ships with the package.
+    """Load a model folder, or the model of a run folder; None, or "bundled", is the model that ships with the package.
 
     What comes back follows from what the model was trained for: a `Translator`, a `Classifier` or a `TextModel`. A list
     of translators becomes an ensemble, whose members decide every token together; they must share a tokenizer.
@@ -29,6 +29,10 @@ def load(models: "Models" = None, *, device: str | None = None, quantize: "Quant
         from heedful.tasks.folders import find_model_folder
 
         task = task_of(find_model_folder(models))
+        if task in ("classification", "language_modeling") and quantize == "int8":
+            from heedful.errors import UserError
+
+            raise UserError(f'`quantize` must be "auto" or "none" here: int8 is for translators, {models} is none.')
         if task == "classification":
             from heedful.tasks.classification import load_classifier
 

@@ -7,6 +7,7 @@ then, where there is one, the remedy. The command line prints the sentence witho
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class HeedfulError(Exception):
@@ -33,6 +34,19 @@ class ConfigError(UserError):
 
 class DataError(UserError):
     """A corpus that cannot be used as it is; the message names the file and the line."""
+
+
+class MissingFileError(DataError):
+    """A file of a corpus that is not there; `path` is where it was looked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(f"{self.lead} Check the path, and HEEDFUL_DATA if it is set.")
+
+    @property
+    def lead(self) -> str:
+        """What must hold and does not, without a remedy: who knows a better one puts it behind."""
+        return f"The file {self.path} must exist, but does not."
 
 
 class ModelFolderError(UserError):

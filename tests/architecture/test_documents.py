@@ -4,6 +4,8 @@ import ast
 import importlib
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -121,3 +123,21 @@ def test_both_readmes_show_the_same_commands() -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.toml")), ids=named)
 def test_every_config_is_read_and_named_after_its_file(path: Path) -> None:
     assert load_any(path).name == path.stem
+
+
+def test_the_pytest_that_contributing_names_finds_what_tests_import() -> None:
+    commands = [line for line in blocks(ROOT / "CONTRIBUTING.md", "sh")[1].splitlines() if line]
+    assert commands
+    assert all(line.startswith(".venv/bin/pytest ") for line in commands)
+    importing = "tests/end_to_end/test_serve_runs.py"
+    assert "from benchmarks." in (ROOT / importing).read_text(encoding="utf-8")
+    # The script and not `python -m pytest`, which would put the checkout on the path by itself.
+    script = Path(sys.executable).with_name("pytest")
+    result = subprocess.run(
+        [script, "--collect-only", "-p", "no:cacheprovider", importing],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr

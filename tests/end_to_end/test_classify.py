@@ -159,7 +159,12 @@ def test_a_run_goes_on_only_with_its_own_settings(heedful, folder: Path) -> None
 def test_mistakes_end_with_a_sentence_and_exit_code_2(heedful, folder: Path) -> None:
     cases = {
         ("classify", "text", "--model", "nowhere"): "The model folder nowhere must exist, but does not.",
-        ("translate", "text", "--model", "runs/labels"): "must hold a model for translation here",
+        (
+            "translate",
+            "text",
+            "--model",
+            "runs/labels",
+        ): "must hold a translator here, but holds a classifier. Use it with heedful classify.",
         ("evaluate", "runs/labels", "--split", "unsen"): 'but is "unsen". Did you mean "unseen"?',
         ("train", "labels.toml", "name=x", "data.train.0.label_key=lable"): 'must have the key "lable"',
     }
@@ -169,3 +174,58 @@ def test_mistakes_end_with_a_sentence_and_exit_code_2(heedful, folder: Path) -> 
         assert sentence in result.stderr.decode()
         assert "Traceback" not in result.stderr.decode()
     assert not (folder / "runs" / "x").exists()
+
+
+def test_two_classifiers_are_compared_document_by_document(heedful, folder: Path) -> None:
+    trained = heedful("train", "labels.toml", "name=hasty", "training.max_steps=1", cwd=folder)
+    assert trained.returncode == 0, trained.stderr.decode()
+    documents = [json.loads(line) for line in (folder / "test.jsonl").read_text().splitlines()]
+    right = {}
+    for run in ("labels", "hasty"):
+        scored = heedful("evaluate", f"runs/{run}", "--out", f"{run}.txt", cwd=folder)
+        assert scored.returncode == 0, scored.stderr.decode()
+        decided = (folder / f"{run}.txt").read_text().splitlines()
+        right[run] = [label == document["label"] for label, document in zip(decided, documents, strict=True)]
+    gained = sum(a and not b for a, b in zip(right["labels"], right["hasty"], strict=True))
+    lost = sum(b and not a for a, b in zip(right["labels"], right["hasty"], strict=True))
+    compared = heedful("evaluate", "runs/labels", "--against", "runs/hasty", "--json", cwd=folder)
+    found = json.loads(compared.stdout)
+    (comparison,) = found["comparisons"]
+    assert found["against"] == "runs/hasty"
+    assert gained > 10
+    assert comparison["difference"] == pytest.approx((gained - lost) / 100)
+    assert comparison["baseline"] == pytest.approx(sum(right["hasty"]) / 100)
+    assert comparison["p_value"] < 0.01
+    shown = heedful("evaluate", "runs/labels", "--against", "runs/hasty", cwd=folder).stdout.decode()
+    assert "against runs/hasty, by McNemar's exact test:" in shown
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--references all", "--without-seen", "--beam 2", "--tokenize zh", "--lowercase", "--from en", "--to de",
+     "--quantize int8", "--text train.jsonl", "--memory 3", "--segment 3", "--clamp 3", "--dynamic sgd"],
+)  # fmt: skip
+def test_an_option_that_says_nothing_to_a_classifier_is_refused(heedful, folder: Path, option: str) -> None:
+    result = heedful("evaluate", "runs/labels", *option.split(), cwd=folder)
+    assert result.returncode == 2
+    assert f"error: `{option.split()[0]}` must be used with a " in result.stderr.decode()
+    assert "but runs/labels is a classifier." in result.stderr.decode()
+    assert result.stdout == b""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["translate x --model runs/labels", "explain x --out x.html --model runs/labels", "tune runs/labels",
+     "distill labels.toml --model runs/labels --out d", "export runs/labels --format int8 --out e",
+     "export runs/labels --format huggingface --out e", "generate x --model runs/labels",
+     "serve --model runs/labels --quantize int8"],
+)  # fmt: skip
+def test_every_other_verb_refuses_a_classifier_with_a_sentence_and_writes_nothing(heedful, folder, arguments) -> None:
+    before = sorted(folder.iterdir())
+    result = heedful(*arguments.split(), cwd=folder)
+    said = result.stderr.decode()
+    assert result.returncode == 2, said
+    assert said.startswith("error: ")
+    if arguments.split()[0] not in ("distill", "serve"):
+        assert "but holds a classifier. Use it with heedful classify." in said
+    assert sorted(folder.iterdir()) == before

@@ -5,6 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from heedful.config.load import load_config
+from heedful.errors import HeedfulError
+from heedful.tasks.distillation import distill
+from heedful.tasks.loading import load_translator
+
 
 def pairs_of(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
@@ -68,3 +73,34 @@ def test_wrong_requests_are_refused_with_a_sentence(heedful, small_run, tmp_path
     assert part.returncode == 2
     assert "`--part` must be K/N with K from 1 to N, such as 1/4, but is 3/2." in part.stderr.decode()
     assert not (tmp_path / "x").exists()
+
+
+def test_a_corpus_without_a_sentence_is_refused_and_nothing_is_written(heedful, small_run, tmp_path):
+    for side in ("en", "de"):
+        (tmp_path / f"blank.{side}").write_text(" \n\n")
+    corpus = f'data.train=[{{source="{tmp_path}/blank.en",target="{tmp_path}/blank.de"}}]'
+    command = ("distill", small_run.config, corpus, "-m", small_run.run, "--out", tmp_path / "out")
+    result = heedful(*command, cwd=small_run.root)
+    assert result.returncode == 2
+    assert "A corpus to translate must have a source with text, but " in result.stderr.decode()
+    assert result.stdout == b""
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_teacher_that_says_nothing_fit_to_learn_from_fails_and_writes_nothing(small_run, tmp_path):
+    translator = load_translator(small_run.run, device="cpu", quantize="none")
+    sources = (small_run.root / "test.en").read_text().splitlines()
+    found = translator.translate_detailed(sources, beam_size=1)
+    longer = [
+        it.source
+        for it in found
+        if len(it.alternatives[0].token_log_probs) > len(translator.tokenizer.encode_source_batch([it.source])[0])
+    ]
+    assert longer
+    # Allowed no token more than the source has, a greedy search breaks each of these off before its end.
+    translator.decoding = translator.decoding.model_copy(update={"extra_tokens": 0})
+    (tmp_path / "long.tsv").write_text("".join(f"{source}\tx\n" for source in longer))
+    data = load_config(small_run.config, [f'data.train=[{{kind="tsv",path="{tmp_path}/long.tsv"}}]']).data
+    with pytest.raises(HeedfulError, match="at least one must be fit to learn from, but all are empty or were cut off"):
+        distill(data, translator, tmp_path / "out", beam_size=1, say=lambda _: None)
+    assert not (tmp_path / "out").exists()

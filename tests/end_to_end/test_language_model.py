@@ -151,7 +151,17 @@ def test_it_writes_on_while_one_reads(text_run, heedful):
     ("arguments", "sentence"),
     [
         (("evaluate", "runs/text", "--split", "unsen"), 'Did you mean "unseen"?'),
-        (("translate", "x", "--model", "runs/text"), "language_modeling"),
+        (("evaluate", "runs/text", "--text", "test.txt", "--config", "text.toml"), "must not be given together"),
+        (("evaluate", "runs/text", "--against", "runs/text", "--dynamic", "sgd"), "`--dynamic` must be left out"),
+        (("evaluate", "runs/text", "--data", "a", "b"), "`--data` must be used with a translator or a classifier"),
+        (("evaluate", "runs/text", "--out", "x"), "but runs/text is a language model."),
+        (("evaluate", "runs/text", "--beam", "2"), "`--beam` must be used with a translator"),
+        (("evaluate", "runs/text", "-m", "runs/text"), "Only translators decide together"),
+        (("translate", "x", "--model", "runs/text"), "holds a language model. Use it with heedful generate."),
+        (("classify", "x", "--model", "runs/text"), "holds a language model. Use it with heedful generate."),
+        (("tune", "runs/text"), "holds a language model. Use it with heedful generate."),
+        (("explain", "x", "--out", "x.html", "-m", "runs/text"), "Use it with heedful generate."),
+        (("export", "runs/text", "--format", "ctranslate2", "--out", "x"), "Use it with heedful generate."),
     ],
 )
 def test_mistakes_are_answered_with_a_sentence(text_run, heedful, arguments, sentence):
@@ -159,3 +169,22 @@ def test_mistakes_are_answered_with_a_sentence(text_run, heedful, arguments, sen
     assert result.returncode == 2, result.stderr.decode()
     assert sentence in result.stderr.decode()
     assert "Traceback" not in result.stderr.decode()
+
+
+def test_two_language_models_are_compared_stretch_by_stretch(text_run, heedful):
+    trained = heedful("train", "text.toml", "name=hasty", "training.max_steps=10", "--device", "cpu", cwd=text_run)
+    assert trained.returncode == 0, trained.stderr.decode()
+    alone = [
+        json.loads(heedful("evaluate", f"runs/{run}", "--json", "--device", "cpu", cwd=text_run).stdout)
+        for run in ("text", "hasty")
+    ]
+    command = ("evaluate", "runs/text", "--against", "runs/hasty", "--device", "cpu")
+    found = json.loads(heedful(*command, "--json", cwd=text_run).stdout)
+    (comparison,) = found["comparisons"]
+    assert found["bits_per_byte"] == pytest.approx(alone[0]["bits_per_byte"], rel=1e-9)
+    assert comparison["baseline"] == pytest.approx(alone[1]["bits_per_byte"], rel=1e-9)
+    assert comparison["difference"] == pytest.approx(alone[0]["bits_per_byte"] - alone[1]["bits_per_byte"], rel=1e-6)
+    assert comparison["low"] < comparison["difference"] < comparison["high"] < 0
+    assert comparison["p_value"] < 0.01
+    shown = heedful(*command, cwd=text_run).stdout.decode()
+    assert "against runs/hasty, by paired bootstrap over stretches of the text:" in shown

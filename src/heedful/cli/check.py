@@ -34,8 +34,9 @@ def check(
 
     run = load_config(config, overrides or [])
     from heedful.data.doctor import examine
+    from heedful.tasks.public_data import in_words
 
-    examination = examine(run, tokens_per_second=tokens_per_second)
+    examination = examine(run, tokens_per_second=tokens_per_second, in_words=in_words)
     if tokens_per_second is None:
         examination = _with_measured_time(examination, run, device)
     for line in [json.dumps(asdict(examination))] if as_json else _as_text(examination):

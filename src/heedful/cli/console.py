@@ -48,7 +48,9 @@ def exits() -> Iterator[None]:
         yield
         flush()
     except HeedfulError as error:
-        _fail(str(error), error.exit_code)
+        from heedful.tasks.public_data import in_words
+
+        _fail(in_words(error), error.exit_code)
     except BrokenPipeError:
         _abandon_stdout()
         raise typer.Exit(0) from None

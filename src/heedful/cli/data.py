@@ -8,9 +8,12 @@ import typer
 
 from heedful.cli import options
 from heedful.cli.console import note, write_line
+from heedful.cli.options import is_written
+from heedful.errors import UserError
 
 
 def data(
+    context: typer.Context,
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="The corpus; without a name, all of them are listed.")
     ] = None,
@@ -37,6 +40,9 @@ def data(
     A broken download goes on where it stopped when the command is run again. Mind the licence it names.
     """
     if name is None:
+        for parameter, option in (("out", "--out"), ("mirror", "--from"), ("retries", "--retries")):
+            if is_written(context, parameter):
+                raise UserError(f"`{option}` must go with the NAME of a corpus: without one, nothing is fetched.")
         _list(as_json=as_json)
         return
     from heedful.tasks.download_display import make_download_display

@@ -10,8 +10,8 @@ import typer
 
 from heedful.cli import options, scoring_options
 from heedful.cli.console import flush, note, warn, write_line
-from heedful.cli.evaluate_labels import evaluate_labels, is_classifier
-from heedful.cli.evaluate_text import Reading, evaluate_text, is_language_model
+from heedful.cli.evaluate_labels import evaluate_labels
+from heedful.cli.evaluate_text import Reading, evaluate_text
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
+    context: typer.Context,
     model: scoring_options.Model = None,
     more: scoring_options.More = None,
     data: scoring_options.Data = None,
@@ -51,22 +52,26 @@ def evaluate(
     matrix; --data then takes a file of texts and one of labels, line by line.
 
     Of a language model: perplexity and bits per byte of the run's test texts.
+
+    An option that says nothing to the kind of model at hand is refused.
     """
     if data is not None and split is not None:
         raise UserError("`--data` and `--split` must not be given together: both say what to score on.")
-    reading = Reading(text, memory, segment, clamp, dynamic)
-    if model is not None and is_language_model(model):
-        evaluate_text(model, reading, config=config, split=split, as_json=as_json, device=device)
+    models = scoring_options.joined(model, more)
+    task = scoring_options.task_understood(context, models)
+    if task == "language_modeling":
+        reading = Reading(text, memory, segment, clamp, dynamic)
+        evaluate_text(models[0], reading, config=config, split=split, against=against, as_json=as_json, device=device)
         return
-    reading.refuse()
-    if model is not None and is_classifier(model):
-        evaluate_labels(model, data=data, config=config, split=split, out=out, as_json=as_json, device=device)
+    if task == "classification":
+        evaluate_labels(
+            models[0], data=data, config=config, split=split, out=out, against=against, as_json=as_json, device=device
+        )
         return
     from heedful.tasks.evaluate_translation import evaluate_translation
     from heedful.tasks.loading import load_translator
     from heedful.tasks.test_sets import find_test_sets, read_sentences, read_unseen, run_of
 
-    models = scoring_options.joined(model, more)
     run = run_of(models[0] if models else None, config)
     test_sets = find_test_sets(
         run,
@@ -89,13 +94,16 @@ def evaluate(
     for sentences in texts:
         evaluation = evaluate_translation(translator, sentences, against=other, beam_size=beam, lowercase=lowercase)
         evaluations.append(evaluation)
-        for line in [_as_json(evaluation, against)] if as_json else _as_text(evaluation, against):
-            write_line(line)
-        flush()
+        _show([_as_json(evaluation, against)] if as_json else _as_text(evaluation, against))
         _after(evaluation, out)
     if len(evaluations) > 1:
-        for line in [_summary_as_json(evaluations)] if as_json else _table(evaluations):
-            write_line(line)
+        _show([_summary_as_json(evaluations)] if as_json else _table(evaluations))
+
+
+def _show(lines: Sequence[str]) -> None:
+    for line in lines:
+        write_line(line)
+    flush()
 
 
 def _after(evaluation: "Evaluation", out: Path | None) -> None:

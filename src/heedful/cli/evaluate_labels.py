@@ -14,14 +14,6 @@ if TYPE_CHECKING:
 _MOST_LABELS_SHOWN = 20
 
 
-def is_classifier(model: Path) -> bool:
-    """Tell whether a model or run folder holds a classifier."""
-    from heedful.models.folder_files import task_of
-    from heedful.tasks.folders import find_model_folder
-
-    return task_of(find_model_folder(model)) == "classification"
-
-
 def evaluate_labels(
     model: Path,
     *,
@@ -29,6 +21,7 @@ def evaluate_labels(
     config: Path | None,
     split: str | None,
     out: Path | None,
+    against: Path | None,
     as_json: bool,
     device: str | None,
 ) -> None:
@@ -37,13 +30,16 @@ def evaluate_labels(
     from heedful.tasks.classification import load_classifier
     from heedful.tasks.evaluate_classification import evaluate_classification, find_labelled_sets
 
+    if data is not None and config is not None:
+        raise UserError("`--data` and `--config` must not be given together: both say what to score on.")
     test_sets = find_labelled_sets(model, config=config, files=data, split=split)
     if out is not None and len(test_sets) > 1:
         raise UserError("`--out` must be used with one test set, but there are several. Choose one with --split.")
     classifier = load_classifier(model, device=device)
+    other = None if against is None else load_classifier(against, device=device)
     for name, documents in test_sets.items():
-        evaluation = evaluate_classification(classifier, name, documents)
-        for line in [_as_json(evaluation)] if as_json else _as_text(evaluation):
+        evaluation = evaluate_classification(classifier, name, documents, against=other)
+        for line in [_as_json(evaluation, against)] if as_json else _as_text(evaluation, against):
             write_line(line)
         flush()
         if evaluation.num_shortened:
@@ -52,7 +48,7 @@ def evaluate_labels(
             write_atomic(out, "".join(label + "\n" for label in evaluation.decided).encode())
 
 
-def _as_text(evaluation: "LabelEvaluation") -> list[str]:
+def _as_text(evaluation: "LabelEvaluation", against: Path | None) -> list[str]:
     scores = evaluation.scores
     speed = evaluation.num_documents / max(evaluation.seconds, 1e-9)
     documents = count_of(evaluation.num_documents, "document")
@@ -61,6 +57,13 @@ def _as_text(evaluation: "LabelEvaluation") -> list[str]:
         interval = f"[{100 * measure.low:.2f}, {100 * measure.high:.2f}]"
         lines.append(f"  {measure.name:<18}{100 * measure.value:6.2f} %  95 % {interval}")
     lines.append(f"  {'loss':<18}{scores.loss:8.4f} nats")
+    if (it := evaluation.comparison) is not None:
+        interval = f"[{100 * it.low:+.2f}, {100 * it.high:+.2f}]"
+        lines.append(f"  against {against}, by McNemar's exact test:")
+        lines.append(
+            f"  {'accuracy':<18}{100 * it.baseline:6.2f} %  difference {100 * it.difference:+.2f}  95 % {interval}  "
+            f"p = {it.p_value:.3f}"
+        )
     if len(evaluation.labels) <= _MOST_LABELS_SHOWN:
         lines += _confusion_table(evaluation)
     return lines
@@ -78,9 +81,9 @@ def _confusion_table(evaluation: "LabelEvaluation") -> list[str]:
     return ["  " + "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
 
 
-def _as_json(evaluation: "LabelEvaluation") -> str:
+def _as_json(evaluation: "LabelEvaluation", against: Path | None) -> str:
     scores = evaluation.scores
-    fields = {
+    fields: dict[str, object] = {
         "split": evaluation.name,
         "documents": evaluation.num_documents,
         "not_read_whole": evaluation.num_shortened,
@@ -94,4 +97,6 @@ def _as_json(evaluation: "LabelEvaluation") -> str:
             for label, (precision, recall, f1) in zip(evaluation.labels, scores.per_label, strict=True)
         },
     }
+    if evaluation.comparison is not None:
+        fields |= {"against": str(against), "comparisons": [{"name": "accuracy", **asdict(evaluation.comparison)}]}
     return json.dumps(fields, ensure_ascii=False)

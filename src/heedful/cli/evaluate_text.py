@@ -1,6 +1,7 @@
 """What `heedful evaluate` does with a language model: which texts, how they are read, and how the scores are shown."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
@@ -9,15 +10,7 @@ from heedful.errors import UserError
 
 if TYPE_CHECKING:
     from heedful.evaluation.dynamic import Adaptation
-    from heedful.evaluation.likelihood import Likelihood
-
-
-def is_language_model(model: Path) -> bool:
-    """Tell whether a model or run folder holds a language model."""
-    from heedful.models.folder_files import task_of
-    from heedful.tasks.folders import find_model_folder
-
-    return task_of(find_model_folder(model)) == "language_modeling"
+    from heedful.tasks.evaluate_text import TextEvaluation
 
 
 class Reading(NamedTuple):
@@ -29,12 +22,6 @@ class Reading(NamedTuple):
     clamp: int | None
     dynamic: str | None
 
-    def refuse(self) -> None:
-        """Raise when any of them is given: the model is none that reads texts."""
-        given = next((name for name, value in self._asdict().items() if value is not None), None)
-        if given is not None:
-            raise UserError(f"`--{given}` must be used with a language model, but this model is none.")
-
 
 def evaluate_text(
     model: Path,
@@ -42,27 +29,38 @@ def evaluate_text(
     *,
     config: Path | None,
     split: str | None,
+    against: Path | None,
     as_json: bool,
     device: str | None,
 ) -> None:
     """Score a language model on its test texts: perplexity and bits per byte."""
     text, memory, segment, clamp, dynamic = reading
     adaptation = None if dynamic is None else parse_dynamic(dynamic)
-    from heedful.tasks.evaluate_text import find_texts, known_text
+    if adaptation is not None and against is not None:
+        raise UserError("`--dynamic` must be left out with --against: models are compared as they were trained.")
+    if text is not None and config is not None and (adaptation is None or adaptation.kind != "rms"):
+        raise UserError("`--text` and `--config` must not be given together: both say what to score on.")
+    from heedful.tasks.evaluate_text import TextEvaluation, compare_texts, find_texts, known_text
     from heedful.tasks.language_modeling import load_text_model
 
     texts = find_texts(model, config=config, file=text, split=split)
     known = known_text(model, config) if adaptation is not None and adaptation.kind == "rms" else None
     loaded = load_text_model(model, device=device, clamp_len=clamp)
+    other = None if against is None else load_text_model(against, device=device, clamp_len=clamp)
+    for each in (loaded,) if other is None else (loaded, other):
+        each.check_reach(segment, memory)
     for name, content in texts.items():
-        if adaptation is None:
-            found = loaded.score(content, memory_len=memory, segment_len=segment)
+        if other is not None:
+            evaluation = compare_texts(loaded, other, content, memory_len=memory, segment_len=segment)
+        elif adaptation is None:
+            evaluation = TextEvaluation(loaded.score(content, memory_len=memory, segment_len=segment))
         else:
             note(f"{name}: learning while reading, at rate {adaptation.rate:g} with decay {adaptation.decay:g}.")
             found = loaded.score_dynamically(
                 content, adaptation, training_text=known, memory_len=memory, segment_len=segment
             )
-        write_line(_as_json(name, found, dynamic) if as_json else _as_text(name, found))
+            evaluation = TextEvaluation(found)
+        write_line(_as_json(name, evaluation, dynamic, against) if as_json else _as_text(name, evaluation, against))
         flush()
 
 
@@ -82,19 +80,29 @@ def parse_dynamic(written: str) -> "Adaptation":
     return Adaptation(cast(Literal["sgd", "rms"], kind), rate=rate, decay=decay)
 
 
-def _as_text(name: str, found: "Likelihood") -> str:
+def _as_text(name: str, evaluation: "TextEvaluation", against: Path | None) -> str:
+    found, it = evaluation.found, evaluation.comparison
     speed = found.num_bytes / max(found.seconds, 1e-9)
+    compared = ""
+    if it is not None:
+        interval = f"[{it.low:+.4f}, {it.high:+.4f}]"
+        compared = (
+            f"\n  against {against}, by paired bootstrap over stretches of the text:\n"
+            f"  bits per byte  {it.baseline:.4f}  difference {it.difference:+.4f}  95 % {interval}  "
+            f"p = {it.p_value:.3f}"
+        )
     return (
         f"{name}: {found.num_bytes:,} bytes, {found.num_symbols:,} symbols in {found.seconds:.1f} s "
         f"({speed:,.0f} bytes/s)\n"
         f"  bits per byte  {found.bits_per_byte:.4f}\n"
         f"  perplexity     {found.perplexity:.3f} per symbol\n"
-        f"  loss           {found.loss:.5f} nats per symbol"
+        f"  loss           {found.loss:.5f} nats per symbol{compared}"
     )
 
 
-def _as_json(name: str, found: "Likelihood", dynamic: str | None) -> str:
-    fields = {
+def _as_json(name: str, evaluation: "TextEvaluation", dynamic: str | None, against: Path | None) -> str:
+    found = evaluation.found
+    fields: dict[str, object] = {
         "split": name,
         "bytes": found.num_bytes,
         "symbols": found.num_symbols,
@@ -104,4 +112,6 @@ def _as_json(name: str, found: "Likelihood", dynamic: str | None) -> str:
         "dynamic": dynamic,
         "seconds": round(found.seconds, 3),
     }
+    if evaluation.comparison is not None:
+        fields |= {"against": str(against), "comparisons": [{"name": "bits per byte", **asdict(evaluation.comparison)}]}
     return json.dumps(fields)

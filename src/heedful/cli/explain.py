@@ -15,7 +15,7 @@ def explain(
     out: Annotated[Path, typer.Option(metavar="FILE.html", help="Where to write the page; must not exist yet.")],
     model: Annotated[
         Path | None,
-        typer.Option("--model", "-m", metavar="DIR", help="A model or run folder; by default the bundled model."),
+        typer.Option("--model", "-m", metavar="DIR", help="A model folder, a run folder, or bundled, the default."),
     ] = None,
     source_language: Annotated[
         str | None, typer.Option("--from", metavar="LANG", help="Language of the text; by default detected.")
@@ -39,6 +39,8 @@ def explain(
     token, everything the search considered, which source tokens the translation
     rests on, and what it loses without a head. It needs no network and no server.
     """
+    if hypothesis is not None and beam is not None:
+        raise UserError("`--beam` must be left out with --hypothesis: nothing is searched for.")
     if out.exists():
         raise UserError(f"The file {out} must not exist yet, but does. Choose another, or remove it.")
     from heedful.files import write_atomic

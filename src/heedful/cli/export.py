@@ -20,7 +20,7 @@ class Format(StrEnum):
 
 
 def export(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or a run folder.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, a run folder, or bundled.")],
     format_: Annotated[Format, typer.Option("--format", help="The other toolkit, or int8 for a small folder of ours.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where it is written; must not exist.")],
     low_confidence: Annotated[

@@ -8,6 +8,7 @@ import typer
 
 from heedful.cli import options
 from heedful.cli.console import flush, open_stdin
+from heedful.errors import UserError
 
 
 def generate(
@@ -16,8 +17,9 @@ def generate(
         typer.Argument(metavar="PROMPT", help="The beginning of the text; - reads it from stdin; without it, none."),
     ] = None,
     model: Annotated[
-        Path, typer.Option("--model", "-m", metavar="DIR", help="A model folder, or a run folder.", show_default=False)
-    ] = ...,  # type: ignore[assignment]
+        Path | None,
+        typer.Option("--model", "-m", metavar="DIR", help="A model folder, or a run folder, of a language model."),
+    ] = None,
     max_tokens: Annotated[
         int, typer.Option("--max-tokens", metavar="N", min=1, help="Symbols to write: bytes, or pieces.")
     ] = 200,
@@ -47,10 +49,17 @@ def generate(
     has it: of a model of bytes these are bytes. The model keeps what it has
     read, so a symbol costs the same however long the text gets.
     """
+    if model is None:
+        raise UserError(
+            "`--model DIR` must name a language model, because none ships with Heedful. Train one, for example on "
+            "Wikipedia, which wants a GPU: heedful data enwik8, then heedful train configs/enwik8_xl.toml. "
+            "Then give its run folder: --model runs/enwik8_xl. On a text of your own a small one learns on a CPU."
+        )
     from heedful.tasks.language_modeling import load_text_model
 
     text = open_stdin().read() if prompt == "-" else (prompt or "").encode("utf-8", errors="surrogateescape")
     writer = load_text_model(model, device=device)
+    writer.check_reach(None, memory)
     pieces = writer.generate(
         text,
         max_tokens=max_tokens,

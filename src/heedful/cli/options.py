@@ -19,7 +19,7 @@ Models = Annotated[
         "--model",
         "-m",
         metavar="DIR",
-        help="A model folder, or a run folder; by default the bundled model. Several decide together.",
+        help="A model folder, a run folder, or bundled, the default. Several decide together.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
@@ -27,3 +27,9 @@ Beam = Annotated[
     int | None, typer.Option("--beam", metavar="N", min=1, help="Hypotheses kept per sentence; 1 is greedy.")
 ]
 Quantize = Annotated[str, typer.Option(metavar="HOW", help="int8, none, or auto: int8 on a CPU that is fast with it.")]
+
+
+def is_written(context: typer.Context, name: str) -> bool:
+    """Tell whether a parameter stands on the command line, and is no default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+from heedful.cli.options import is_written
+from heedful.errors import UserError
+
 
 class Compared(StrEnum):
     """What a translation is compared with."""
@@ -16,7 +19,7 @@ class Compared(StrEnum):
 
 Model = Annotated[
     Path | None,
-    typer.Argument(metavar="MODEL", help="A run folder or a model folder; by default the bundled model."),
+    typer.Argument(metavar="MODEL", help="A run folder, a model folder, or bundled, the default."),
 ]
 More = Annotated[
     list[Path] | None,
@@ -26,7 +29,9 @@ More = Annotated[
 ]
 Data = Annotated[
     tuple[Path, Path] | None,
-    typer.Option("--data", metavar="SOURCE REFERENCE", help="Two line-aligned files to score on."),
+    typer.Option(
+        "--data", metavar="SOURCE REFERENCE", help="Two line-aligned files to score on, not of a language model."
+    ),
 ]
 Config = Annotated[
     Path | None,
@@ -46,7 +51,7 @@ WithoutSeen = Annotated[
     bool, typer.Option("--without-seen", help="Leave out pairs whose source or target is in the run's training text.")
 ]
 Against = Annotated[
-    Path | None, typer.Option("--against", metavar="DIR", help="Another model to compare with, by paired bootstrap.")
+    Path | None, typer.Option("--against", metavar="DIR", help="Another model to compare with, by a paired test.")
 ]
 From = Annotated[
     str | None, typer.Option("--from", metavar="LANG", help="Only this source language; with --data, what it is.")
@@ -63,7 +68,8 @@ Tokenize = Annotated[
     ),
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Also write the translations there, one a line.")
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="Also write the translations, or the labels, there, one a line."),
 ]
 Text = Annotated[Path | None, typer.Option("--text", metavar="FILE", help="Of a language model: a text to score on.")]
 Memory = Annotated[
@@ -95,3 +101,49 @@ Dynamic = Annotated[
 def joined(model: Path | None, more: list[Path] | None) -> list[Path]:
     """Return MODEL and its further models; nothing at all means the bundled one."""
     return [*([] if model is None else [model]), *(more or [])]
+
+
+_TRANSLATION, _LABELS, _TEXT = ("translation",), ("translation", "classification"), ("language_modeling",)
+UNDERSTOOD_BY = {
+    "data": _LABELS,
+    "out": _LABELS,
+    "source_language": _TRANSLATION,
+    "target_language": _TRANSLATION,
+    "references": _TRANSLATION,
+    "without_seen": _TRANSLATION,
+    "beam": _TRANSLATION,
+    "tokenize": _TRANSLATION,
+    "lowercase": _TRANSLATION,
+    "quantize": _TRANSLATION,
+    "text": _TEXT,
+    "memory": _TEXT,
+    "segment": _TEXT,
+    "clamp": _TEXT,
+    "dynamic": _TEXT,
+}
+"""Which tasks the options of `evaluate` say something to, where these are not all."""
+
+
+def task_understood(context: typer.Context, models: list[Path]) -> str:
+    """Return what the first of the models is for; an option that says nothing to such a model is refused."""
+    if not models:
+        task = "translation"
+    else:
+        from heedful.models.folder_files import task_of
+        from heedful.tasks.folders import find_model_folder
+
+        task = task_of(find_model_folder(models[0]))
+    from heedful.models.folder_files import TASKS
+
+    shown = str(models[0]) if models else "the bundled model"
+    for parameter in context.command.params:
+        tasks = UNDERSTOOD_BY.get(str(parameter.name), tuple(TASKS))
+        if task in TASKS and task not in tasks and is_written(context, str(parameter.name)):
+            kinds = " or ".join(TASKS[name].kind for name in tasks)
+            remedy = " Name a text with --text FILE." if parameter.name == "data" else ""
+            raise UserError(
+                f"`{parameter.opts[0]}` must be used with {kinds}, but {shown} is {TASKS[task].kind}.{remedy}"
+            )
+    if task != "translation" and len(models) > 1:
+        raise UserError(f"Only translators decide together, but {shown} is {TASKS[task].kind}. Give one model.")
+    return task

@@ -13,7 +13,12 @@ from heedful.errors import UserError
 def serve(
     model: Annotated[
         list[Path] | None,
-        typer.Option("--model", "-m", metavar="DIR", help="A model folder, or a run folder; several are served by id."),
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="DIR",
+            help="A model folder, a run folder, or bundled, the default; several are served by id.",
+        ),
     ] = None,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 lets other machines in.")
@@ -51,6 +56,15 @@ def serve(
         raise UserError(
             f"The server needs the package {missing.name}. Install it: pip install 'heedful[serve]'."
         ) from None
+    if quantize == "int8" and model and not any(_translates(path) for path in model):
+        raise UserError("`--quantize int8` must be used with a translator, but none of the models is one.")
     access = Access(hosts=frozenset(name.lower() for name in allow_host or ()), api_key=api_key or None)
     settings = Settings(model or (), host, port, access, device, quantize, Limits(deadline_seconds=deadline), runs)
     run(settings, say=note)
+
+
+def _translates(path: Path) -> bool:
+    from heedful.models.folder_files import task_of
+    from heedful.tasks.folders import find_model_folder
+
+    return task_of(find_model_folder(path)) == "translation"

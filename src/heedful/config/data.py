@@ -152,7 +152,7 @@ class TokenizerConfig(Section):
     """Share of the text whose characters get pieces; others are written as bytes. With some Chinese, take 0.99999."""
 
     take_from: str | None = None
-    """Take the tokenizer of this model or run folder, or this tokenizer.json, instead of learning one."""
+    """Take the tokenizer of this model or run folder, of "bundled", or this tokenizer.json, instead of learning one."""
 
     dropout: float = Field(default=0.0, ge=0, lt=1)
     """BPE-dropout (Provilkov et al., 2020): how often a merge is skipped in training. Only for `kind = "bpe"`."""

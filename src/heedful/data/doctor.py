@@ -5,7 +5,7 @@ usually spoils one a "warning", what is good to know a "note". Returns data and 
 knows no model.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -114,8 +114,13 @@ class Examination:
         return any(finding.severity == "error" for finding in self.findings)
 
 
-def examine(config: RunConfig, *, tokens_per_second: float | None = None) -> Examination:
-    """Look at the data of a run. `tokens_per_second` (target tokens) allows an estimate of the time."""
+def examine(
+    config: RunConfig, *, tokens_per_second: float | None = None, in_words: Callable[[DataError], str] = str
+) -> Examination:
+    """Look at the data of a run. `tokens_per_second` (target tokens) allows an estimate of the time.
+
+    `in_words` makes a sentence of an error, for those who know a remedy that this file does not.
+    """
     errors: list[Finding] = []
     training_sources: set[bytes] = set()
     readable: list[tuple[CorpusReport, Corpus]] = []
@@ -123,7 +128,7 @@ def examine(config: RunConfig, *, tokens_per_second: float | None = None) -> Exa
         try:
             _read(report, corpus, training_sources)
         except DataError as error:
-            errors.append(Finding("error", f"`{report.setting}`: {error}"))
+            errors.append(Finding("error", f"`{report.setting}`: {in_words(error)}"))
         else:
             readable.append((report, corpus))
     reports = [report for report, _ in readable]

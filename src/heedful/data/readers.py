@@ -20,7 +20,7 @@ import zstandard
 
 from heedful.config.data import Corpus, JsonlCorpus, LineCorpus, TsvCorpus
 from heedful.data.paths import resolve_data_path
-from heedful.errors import DataError, count_of
+from heedful.errors import DataError, MissingFileError, count_of
 from heedful.text.chinese import simplify
 from heedful.text.lines import LineReader, read_lines
 
@@ -71,9 +71,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
                     stream = raw
             yield stream
     except FileNotFoundError as error:
-        raise DataError(
-            f"The file {path} must exist, but does not. Check the path, and HEEDFUL_DATA if it is set."
-        ) from error
+        raise MissingFileError(path) from error
     except IsADirectoryError as error:
         raise DataError(f"{path} must be a file, but is a folder.") from error
     except PermissionError as error:

@@ -73,23 +73,63 @@ def score_symbols(
     rest in as many equal parts.
     """
     device = device or torch.device("cpu")
-    head = len(ids) if rows == 1 else min(len(ids), memory_len)
     total = 0.0
     with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-        if head:
-            reader = model.reader(1, memory_len=memory_len, segment_len=segment_len)
-            total += _score(reader, ids, np.array([0]), head, head, segment_len, start_id, device)
-        if head < len(ids):
-            stretch = -(-(len(ids) - head) // rows)
-            starts = head + stretch * np.arange(-(-(len(ids) - head) // stretch))
-            reader = model.reader(len(starts), memory_len=memory_len, segment_len=segment_len)
-            for part in _segments(starts - head, head, segment_len):  # what stands before each part
-                reader.read(_inputs(ids, part, start_id, device))
-            total += _score(reader, ids, starts, stretch, len(ids) - int(starts[-1]), segment_len, start_id, device)
+        for part in _parts(model, ids, start_id, memory_len, segment_len, rows, device):
+            nats_of_part = torch.zeros((), dtype=torch.float64, device=device)  # read once: no waiting
+            for _, nats in part:
+                nats_of_part += nats.sum()
+            total += float(nats_of_part.item())
     return total
 
 
-def _score(
+def symbol_nats(
+    model: ReadableModel,
+    ids: Ids,
+    *,
+    start_id: int,
+    memory_len: int,
+    segment_len: int,
+    rows: int = 1,
+    device: torch.device | None = None,
+) -> npt.NDArray[np.float64]:
+    """Return the nats of each symbol by itself, [length]; their sum is what `score_symbols` returns."""
+    device = device or torch.device("cpu")
+    found = np.zeros(len(ids))
+    for part in _parts(model, ids, start_id, memory_len, segment_len, rows, device):
+        for places, nats in part:
+            found[places] = nats.cpu().numpy()
+    return found
+
+
+Nats = Iterator[tuple[npt.NDArray[np.int64], Tensor]]
+"""Places of the text, [length], with the nats of the symbols there, [length], on the device."""
+
+
+def _parts(
+    model: ReadableModel,
+    ids: Ids,
+    start_id: int,
+    memory_len: int,
+    segment_len: int,
+    rows: int,
+    device: torch.device,
+) -> Iterator[Nats]:
+    """Yield the readings that make up a text: its head, and the rest in `rows` parts side by side."""
+    head = len(ids) if rows == 1 else min(len(ids), memory_len)
+    if head:
+        reader = model.reader(1, memory_len=memory_len, segment_len=segment_len)
+        yield _read(reader, ids, np.array([0]), head, head, segment_len, start_id, device)
+    if head < len(ids):
+        stretch = -(-(len(ids) - head) // rows)
+        starts = head + stretch * np.arange(-(-(len(ids) - head) // stretch))
+        reader = model.reader(len(starts), memory_len=memory_len, segment_len=segment_len)
+        for places in _segments(starts - head, head, segment_len):  # what stands before each part
+            reader.read(_inputs(ids, places, start_id, device))
+        yield _read(reader, ids, starts, stretch, len(ids) - int(starts[-1]), segment_len, start_id, device)
+
+
+def _read(
     reader: Reader,
     ids: Ids,
     starts: npt.NDArray[np.int64],
@@ -98,18 +138,16 @@ def _score(
     segment_len: int,
     start_id: int,
     device: torch.device,
-) -> float:
-    """Read `length` symbols from each of `starts` on, of the last row only `last_length`, and sum their nats."""
-    total = torch.zeros((), dtype=torch.float64, device=device)
+) -> Nats:
+    """Read `length` symbols from each of `starts` on, of the last row only `last_length`, and yield their nats."""
     for part in _segments(starts, length, segment_len):
         # Beyond its end the last row reads its last symbol again and again, and nothing is counted.
-        inside = part < np.append(starts[:-1] + length, starts[-1] + last_length)[:, None]
+        inside = (part < np.append(starts[:-1] + length, starts[-1] + last_length)[:, None]).flatten()
         part = np.minimum(part, len(ids) - 1)
         logits = reader.read(_inputs(ids, part, start_id, device))  # [rows, length, vocab]
         wanted = torch.from_numpy(ids[part].astype(np.int64)).to(device)
         nats = functional.cross_entropy(logits.flatten(0, 1).float(), wanted.flatten(), reduction="none")
-        total += nats.double()[torch.from_numpy(inside.flatten()).to(device)].sum()
-    return float(total.item())
+        yield part.flatten()[inside], nats.double()[torch.from_numpy(inside).to(device)]
 
 
 def _segments(starts: npt.NDArray[np.int64], length: int, segment_len: int) -> Iterator[npt.NDArray[np.int64]]:

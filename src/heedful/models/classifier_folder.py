@@ -11,7 +11,6 @@ from torch import Tensor
 
 from heedful.config.classification import ClassifierConfig, TransformerLayer
 from heedful.config.section import Section
-from heedful.errors import ModelFolderError
 from heedful.models.build import construct_classifier, parameter_shapes
 from heedful.models.classifier import ClassifierModel
 from heedful.models.folder_files import (
@@ -22,6 +21,7 @@ from heedful.models.folder_files import (
     check_floats,
     check_shapes,
     check_special_ids,
+    check_task,
     read_files,
     sha256_of,
     write_files,
@@ -87,9 +87,7 @@ def save_classifier(path: Path, folder: ClassifierFolder) -> None:
 def load_classifier_folder(path: Path) -> ClassifierFolder:
     """Read and check the model folder of a classifier; `ModelFolderError` says what is wrong with it."""
     files = read_files(path)
-    task = files.config.get("task") if isinstance(files.config, dict) else None
-    if isinstance(task, str) and task != "classification":
-        raise ModelFolderError(f"{path} must hold a model for classification here, but its model is for {task}.")
+    check_task(path, "classification")
     config = check_config(path, files.config, _ConfigFile, version=VERSION)
     folder = ClassifierFolder(
         model=config.model,

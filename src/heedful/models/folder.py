@@ -32,6 +32,7 @@ from heedful.models.folder_files import (
     check_floats,
     check_shapes,
     check_special_ids,
+    check_task,
     read_files,
     sha256_of,
     write_files,
@@ -56,9 +57,6 @@ __all__ = [
 
 VERSION: Final = 2
 """Of config.json. Version 2 says how the weights are stored and which language is translated into which."""
-
-
-_OTHER_TASKS = ("classification", "language_modeling")
 
 
 @dataclass(frozen=True)
@@ -139,9 +137,7 @@ def save_model_folder(path: Path, folder: ModelFolder) -> None:
 def load_model_folder(path: Path) -> ModelFolder:
     """Read and check a model folder; `ModelFolderError` says what is wrong with it."""
     files = read_files(path)
-    task = files.config.get("task") if isinstance(files.config, dict) else None
-    if task in _OTHER_TASKS:
-        raise ModelFolderError(f"{path} must hold a model for translation here, but its model is for {task}.")
+    check_task(path, "translation")
     config = check_config(path, files.config, _ConfigFile, version=VERSION)
     folder = ModelFolder(
         model=config.model,

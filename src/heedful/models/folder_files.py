@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 import torch
 from pydantic import Field, JsonValue, ValidationError
@@ -41,6 +41,20 @@ class SpecialIds(Section):
     bos: int = Field(ge=0)
     eos: int = Field(ge=0)
     unk: int = Field(ge=0)
+
+
+class Task(NamedTuple):
+    """How a task is spoken of: what its model is called, and which verb uses it."""
+
+    kind: str
+    verb: str
+
+
+TASKS = {
+    "translation": Task("a translator", "translate"),
+    "classification": Task("a classifier", "classify"),
+    "language_modeling": Task("a language model", "generate"),
+}
 
 
 @dataclass(frozen=True)
@@ -102,6 +116,16 @@ def task_of(path: Path) -> str:
         return "translation"
     task = config.get("task") if isinstance(config, dict) else None
     return task if isinstance(task, str) else "translation"
+
+
+def check_task(path: Path, wanted: str) -> None:
+    """Refuse a folder whose model is for another task than `wanted`, and say what it can be used with."""
+    task = task_of(path)
+    if task != wanted and task in TASKS:
+        kind, verb = TASKS[task]
+        raise ModelFolderError(
+            f"{path} must hold {TASKS[wanted].kind} here, but holds {kind}. Use it with heedful {verb}."
+        )
 
 
 def check_config(path: Path, content: JsonValue, schema: type[ConfigT], *, version: int) -> ConfigT:

@@ -12,7 +12,6 @@ from torch import Tensor
 from heedful.config.language_modeling import AnyLanguageModel
 from heedful.config.model import MAX_LENGTH, Length
 from heedful.config.section import Section
-from heedful.errors import ModelFolderError
 from heedful.models.build import construct_language_model, parameter_shapes
 from heedful.models.folder_files import (
     VocabSize,
@@ -20,6 +19,7 @@ from heedful.models.folder_files import (
     check_depth,
     check_floats,
     check_shapes,
+    check_task,
     read_files,
     sha256_of,
     write_files,
@@ -85,9 +85,7 @@ def save_language_model(path: Path, folder: LanguageModelFolder) -> None:
 def load_language_model_folder(path: Path) -> LanguageModelFolder:
     """Read and check the model folder of a language model; `ModelFolderError` says what is wrong with it."""
     files = read_files(path)
-    task = files.config.get("task") if isinstance(files.config, dict) else None
-    if isinstance(task, str) and task != "language_modeling":
-        raise ModelFolderError(f"{path} must hold a language model here, but its model is for {task}.")
+    check_task(path, "language_modeling")
     config = check_config(path, files.config, _ConfigFile, version=VERSION)
     folder = LanguageModelFolder(
         model=config.model,

@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 
 from heedful.config.data import Corpus, DataConfig
-from heedful.data.readers import read_pairs
-from heedful.errors import count_of
+from heedful.data.readers import corpus_files, read_pairs
+from heedful.errors import DataError, HeedfulError, count_of
 from heedful.files import write_atomic
 from heedful.tasks.training_data import direction_of
 from heedful.tasks.translated import Translation
@@ -51,16 +51,21 @@ def distill(
 
     `part` (k, n) takes every nth corpus from the kth on, so that n processes can share the work.
     """
-    out.mkdir(parents=True, exist_ok=True)
     distilled = []
     first, every = part
-    for number, corpus in list(enumerate(data.train))[first - 1 :: every]:
+    chosen = list(enumerate(data.train))[first - 1 :: every]
+    if not chosen:
+        say(f"Part {first} of {every} has nothing to do: `data.train` names only {len(data.train)}.")
+    for number, corpus in chosen:
         source_language, target_language = direction_of(corpus, data)
         path = out / f"{number}.{source_language}-{target_language}.tsv.gz"
         if path.exists():
             say(f"{path} is there already.")
             continue
         sources = _distinct_sources(corpus)
+        if not sources:
+            names = " and ".join(str(name) for name in corpus_files(corpus))
+            raise DataError(f"A corpus to translate must have a source with text, but {names} has none.")
         say(f"{path}: translating {count_of(len(sources), 'distinct sentence')}.")
         translate = _Teacher(translator, source_language, target_language, beam_size, n_best)
         lines, num_left_out = [], 0
@@ -70,6 +75,13 @@ def distill(
                 num_left_out += not kept
                 lines += [f"{one_line(translation.source)}\t{one_line(text)}\n" for text in kept]
             say(f"{path}: {len(lines):,} pairs.")
+        if not lines:
+            raise HeedfulError(
+                f"Of {count_of(len(sources), 'translation')} at least one must be fit to learn from, but all are empty "
+                f"or were cut off before their end, so {path} was not written. Does the teacher translate from "
+                f"{source_language} into {target_language}?"
+            )
+        out.mkdir(parents=True, exist_ok=True)
         write_atomic(path, gzip.compress("".join(lines).encode(), mtime=0))
         distilled.append(DistilledCorpus(path, source_language, target_language, len(lines), num_left_out))
     return distilled

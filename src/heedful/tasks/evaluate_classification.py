@@ -4,12 +4,16 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heedful.config.classification import ClassificationRun
 from heedful.config.load import load_any
 from heedful.data.labelled import Document, number_labels, read_documents
 from heedful.data.readers import open_bytes
 from heedful.errors import DataError, UserError, nearest
 from heedful.evaluation.classification import ClassificationScores, score_labels
+from heedful.evaluation.paired import Difference, compare_decisions
 from heedful.tasks.classification import Classifier
 from heedful.tasks.run_folder import CONFIG
 from heedful.text.lines import read_lines
@@ -29,6 +33,9 @@ class LabelEvaluation:
     scores: ClassificationScores
     decided: list[str]
     """The label of each document, in order."""
+
+    comparison: Difference | None = None
+    """The accuracy beside another classifier's; None when there is none."""
 
 
 def find_labelled_sets(
@@ -66,13 +73,25 @@ def read_aligned(texts: Path, labels: Path) -> list[Document]:
     ]
 
 
-def evaluate_classification(classifier: Classifier, name: str, documents: list[Document]) -> LabelEvaluation:
-    """Put labels on documents and score them. A label the model has not learned is refused."""
+def evaluate_classification(
+    classifier: Classifier, name: str, documents: list[Document], *, against: Classifier | None = None
+) -> LabelEvaluation:
+    """Put labels on documents and score them. A label the model has not learned is refused.
+
+    `against` is a second classifier for the same documents; the comparison then says how certain a difference is.
+    """
     truths = number_labels(documents, classifier.labels)
+    if against is not None:
+        number_labels(documents, against.labels)  # before the work: the other must know all labels, too
     started = time.perf_counter()
     encoded = classifier.encode([document.text for document in documents])
     probabilities = classifier.probabilities(encoded)
     seconds = time.perf_counter() - started
+    decided = _decisions(classifier, probabilities)
+    comparison = None
+    if against is not None:
+        others = _decisions(against, against.probabilities(against.encode([document.text for document in documents])))
+        comparison = compare_decisions(_are_right(others, documents), _are_right(decided, documents))
     return LabelEvaluation(
         name=name,
         labels=classifier.labels,
@@ -80,8 +99,18 @@ def evaluate_classification(classifier: Classifier, name: str, documents: list[D
         num_shortened=encoded.num_shortened,
         seconds=seconds,
         scores=score_labels(probabilities, truths),
-        decided=[classifier.labels[number] for number in probabilities.argmax(axis=1).tolist()],
+        decided=decided,
+        comparison=comparison,
     )
+
+
+def _decisions(classifier: Classifier, probabilities: NDArray[np.float64]) -> list[str]:
+    """Return the label of each row of probabilities [batch, classes]."""
+    return [classifier.labels[number] for number in probabilities.argmax(axis=1).tolist()]
+
+
+def _are_right(decided: list[str], documents: list[Document]) -> NDArray[np.bool_]:
+    return np.array([label == document.label for label, document in zip(decided, documents, strict=True)])
 
 
 def _run_of(model: Path, config: Path | None) -> ClassificationRun:

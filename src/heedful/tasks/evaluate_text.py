@@ -1,11 +1,19 @@
-"""Which texts a language model is scored on: those its run names, or a file. No torch."""
+"""Scoring a language model: on the texts its run names, or on a file, and against another model."""
 
+import math
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heedful.config.language_modeling import LanguageModelRun, TextData
 from heedful.config.load import load_any
 from heedful.data.text_stream import held_out_names, read_test, read_text, read_train
 from heedful.errors import UserError
+from heedful.evaluation.likelihood import Likelihood
+from heedful.evaluation.paired import Difference, compare_rates
+from heedful.tasks.language_modeling import TextModel
 from heedful.tasks.run_folder import CONFIG
 
 _KNOWN_BYTES = 200_000
@@ -22,6 +30,32 @@ def find_texts(model: Path, *, config: Path | None, file: Path | None, split: st
     if not names:
         raise UserError(f"The run of {model} must name a test text in `data.test`, but names none. Use --text FILE.")
     return {name: read_test(data, name) for name in names}
+
+
+@dataclass(frozen=True)
+class TextEvaluation:
+    """What a model thinks of a text, and how that differs from what another model does."""
+
+    found: Likelihood
+    comparison: Difference | None = None
+    """In bits per byte; None when there is no other model."""
+
+
+def stretches_of(num_bytes: int) -> NDArray[np.int64]:
+    """Return where the stretches end by which texts are compared: 1,000 bytes each, but 20 to 1,000 of them."""
+    num_stretches = min(num_bytes, max(20, min(1000, num_bytes // 1000)))
+    return np.linspace(0, num_bytes, num_stretches + 1).round().astype(np.int64)[1:]
+
+
+def compare_texts(
+    model: TextModel, other: TextModel, text: bytes, *, memory_len: int | None, segment_len: int | None
+) -> TextEvaluation:
+    """Score a text with two models; a bootstrap over stretches of the text says how certain the difference is."""
+    bounds = stretches_of(len(text))
+    found, nats = model.score_stretches(text, bounds, memory_len=memory_len, segment_len=segment_len)
+    _, others = other.score_stretches(text, bounds, memory_len=memory_len, segment_len=segment_len)
+    bits = 1 / math.log(2)
+    return TextEvaluation(found, compare_rates(others * bits, nats * bits, np.diff(bounds, prepend=0)))
 
 
 def known_text(model: Path, config: Path | None) -> bytes:

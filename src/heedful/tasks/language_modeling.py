@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.decoding.continuation import ReadsOn, continue_text
 from heedful.errors import UserError
 from heedful.evaluation.dynamic import Adaptation, mean_squares, score_dynamically
-from heedful.evaluation.likelihood import Likelihood, score_symbols
+from heedful.evaluation.likelihood import Likelihood, score_symbols, symbol_nats
 from heedful.models.language_model import LanguageModel
 from heedful.models.language_model_folder import load_language_model_folder, restore_language_model
 from heedful.models.transformer_xl import TransformerXL
@@ -133,9 +135,7 @@ class TextModel:
         """
         segment_len, memory_len = self._reading(segment_len, memory_len)
         ids = self.symbols.encode(_checked(text))[:max_symbols]
-        if rows is None:
-            fitting = len(ids) // (_PARTS_PER_MEMORY * (memory_len + segment_len))
-            rows = max(1, min(_GPU_ROWS, fitting)) if self.device.type == "cuda" else 1
+        rows = self._rows(len(ids), memory_len + segment_len) if rows is None else rows
         num_bytes = len(text) if max_symbols is None else len(decode(self.symbols, ids.tolist()))
         started = time.perf_counter()
         nats = score_symbols(
@@ -149,6 +149,37 @@ class TextModel:
             bf16=bf16,
         )
         return Likelihood(nats, len(ids), num_bytes, time.perf_counter() - started)
+
+    def score_stretches(
+        self, text: bytes, bounds: NDArray[np.int64], *, memory_len: int | None = None, segment_len: int | None = None
+    ) -> tuple[Likelihood, NDArray[np.float64]]:
+        """Score a text, and return beside it the nats of its stretches, which end before the bytes `bounds`.
+
+        A symbol counts where its last byte is, so that models with different symbols can be compared.
+        """
+        segment_len, memory_len = self._reading(segment_len, memory_len)
+        ids = self.symbols.encode(_checked(text))
+        started = time.perf_counter()
+        nats = symbol_nats(
+            self.model,
+            ids,
+            start_id=self.symbols.start_id,
+            memory_len=memory_len,
+            segment_len=segment_len,
+            rows=self._rows(len(ids), memory_len + segment_len),
+            device=self.device,
+        )
+        seconds = time.perf_counter() - started
+        writer = self.symbols.writer()
+        last_bytes = np.cumsum([len(writer.write(symbol_id)) for symbol_id in ids.tolist()]) - 1
+        stretches = np.minimum(np.searchsorted(bounds, last_bytes, side="right"), len(bounds) - 1)
+        sums = np.bincount(stretches, weights=nats, minlength=len(bounds)).astype(np.float64)
+        return Likelihood(float(nats.sum()), len(ids), len(text), seconds), sums
+
+    def _rows(self, num_symbols: int, reach: int) -> int:
+        """Return how many parts of a text are read side by side."""
+        fitting = num_symbols // (_PARTS_PER_MEMORY * reach)
+        return max(1, min(_GPU_ROWS, fitting)) if self.device.type == "cuda" else 1
 
     def score_dynamically(
         self,
@@ -177,6 +208,16 @@ class TextModel:
             squares = mean_squares(self.model, self.symbols.encode(_checked(training_text or b"")), **reading)
         nats = score_dynamically(self.model, ids, adaptation, squares=squares, **reading)
         return Likelihood(nats, len(ids), len(text), time.perf_counter() - started)
+
+    def check_reach(self, segment_len: int | None, memory_len: int | None) -> None:
+        """Refuse to read more at once, or to remember more, than a model with a fixed window can."""
+        if isinstance(self.model, LanguageModel):
+            wanted = sum(self._reading(None, memory_len)) if segment_len is None else segment_len + (memory_len or 0)
+            if wanted > self.model.context_len:
+                raise UserError(
+                    f"What is read at once and what is remembered must be at most {self.model.context_len} symbols "
+                    f"together, the window of this model, but are {wanted}. Only a Transformer-XL remembers more."
+                )
 
     def _reading(self, segment_len: int | None, memory_len: int | None) -> tuple[int, int]:
         """Return how many symbols are read at once and how many positions are remembered."""

@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from heedful.errors import HeedfulError, UserError
+from heedful.errors import HeedfulError, MissingFileError, UserError
 from heedful.files import publish_folder, sha256_file, write_new
 from heedful.tasks.archives import check_pin
 from heedful.tasks.downloads import Listener, Patience, download, writing_download
-from heedful.tasks.public_corpora import Download, PublicCorpus
+from heedful.tasks.public_corpora import PUBLIC_CORPORA, Download, PublicCorpus
 
 PROVENANCE = "provenance.json"
 NOTICE = "NOTICE.txt"
@@ -28,6 +28,16 @@ NOTICE = "NOTICE.txt"
 def data_folder() -> Path:
     """Return where configs look for `data/…`: the folder named in HEEDFUL_DATA, or `data`."""
     return Path(os.environ.get("HEEDFUL_DATA") or "data")
+
+
+def in_words(error: HeedfulError) -> str:
+    """Return the sentence of an error; where a file is missing because its public corpus is, with how to fetch that."""
+    if isinstance(error, MissingFileError):
+        for corpus in PUBLIC_CORPORA:
+            folder = data_folder() / corpus.name
+            if error.path.is_relative_to(folder) and not folder.exists():
+                return f"{error.lead} Fetch the corpus: heedful data {corpus.name}"
+    return str(error)
 
 
 def fetch_corpus(

@@ -16,6 +16,7 @@ from heedful.config.run import RunConfig
 from heedful.data.readers import Pair, read_pairs
 from heedful.errors import UserError, nearest
 from heedful.evaluation.scores import tokenizer_of
+from heedful.tasks.folders import means_bundled
 from heedful.tasks.run_folder import CONFIG
 from heedful.tasks.training_data import direction_of
 
@@ -69,7 +70,8 @@ def run_of(model: Path | None, config: Path | None = None) -> RunConfig | None:
     """
     if config is not None and not config.is_dir():
         return load_config(config)
-    place = model if config is None else config
+    own = None if model is None or means_bundled(model) else model
+    place = own if config is None else config
     for folder in () if place is None else (place, place.parent):
         if (folder / CONFIG).is_file():
             return load_config(folder / CONFIG)

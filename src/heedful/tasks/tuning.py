@@ -18,7 +18,7 @@ from heedful.errors import UserError
 from heedful.evaluation.scores import bleu, tokenizer_of
 from heedful.files import replace_folder
 from heedful.models.folder import load_model_folder, save_model_folder
-from heedful.tasks.folders import find_model_folder
+from heedful.tasks.folders import bundled_folder, find_model_folder
 from heedful.tasks.test_sets import TestSet, read_sentences
 from heedful.tasks.translated import Translation
 from heedful.tasks.translation import Translator
@@ -111,9 +111,20 @@ def confidence_threshold(translations: Sequence[Translation], share: float = DOU
     return means[int(share * len(means))] if means else 0.0
 
 
+def find_writable(model: Path) -> Path:
+    """Return the model folder meant by `model`, unless it is the one that ships with the package."""
+    path = find_model_folder(model)
+    if path == bundled_folder():
+        raise UserError(
+            "The settings of the bundled model must stay as they ship. Make a copy and tune that: "
+            "heedful export bundled --format int8 --out DIR"
+        )
+    return path
+
+
 def write_settings(model: Path, cell: Cell) -> Path:
     """Store the settings of a cell in a model folder, or that of a run folder, which is replaced as a whole."""
-    path = find_model_folder(model)
+    path = find_writable(model)
     folder = load_model_folder(path)
     changed = replace(
         folder,

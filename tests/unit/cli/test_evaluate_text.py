@@ -2,7 +2,7 @@
 
 import pytest
 
-from heedful.cli.evaluate_text import Reading, parse_dynamic
+from heedful.cli.evaluate_text import parse_dynamic
 from heedful.errors import UserError
 from heedful.evaluation.dynamic import Adaptation
 
@@ -17,9 +17,3 @@ def test_kind_rate_and_decay_can_be_given_or_left_out():
 def test_anything_else_is_refused(written):
     with pytest.raises(UserError, match="`--dynamic` must be rms or sgd"):
         parse_dynamic(written)
-
-
-def test_models_that_read_no_texts_refuse_what_they_would_ignore():
-    Reading(None, None, None, None, None).refuse()
-    with pytest.raises(UserError, match="`--memory` must be used with a language model, but this model is none"):
-        Reading(None, 0, None, None, "rms").refuse()

@@ -182,9 +182,13 @@ def test_a_folder_comes_back_as_it_was(tmp_path: Path) -> None:
 
 def test_folders_of_another_task_are_refused_with_a_sentence(tmp_path: Path) -> None:
     save_classifier(tmp_path / "labels", make_folder())
-    with pytest.raises(ModelFolderError, match="must hold a model for translation here, but its model is for classif"):
+    with pytest.raises(
+        ModelFolderError, match=r"must hold a translator here, but holds a classifier. Use it with heedful classify."
+    ):
         load_model_folder(tmp_path / "labels")
-    with pytest.raises(ModelFolderError, match="must hold a model for classification here, but its model is for trans"):
+    with pytest.raises(
+        ModelFolderError, match=r"must hold a classifier here, but holds a translator. Use it with heedful translate."
+    ):
         load_classifier_folder(save_model(tmp_path / "words"))
 
 

@@ -1,0 +1,115 @@
+"""What a newcomer meets: no model yet, no data yet, and the model that ships by its name."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import heedful as package
+from heedful.config.load import load_any
+from heedful.tasks.public_corpora import PUBLIC_CORPORA
+
+ROOT = Path(__file__).parents[2]
+FETCHABLE = [
+    (path, corpus.name)
+    for path in sorted((ROOT / "configs").glob("*.toml"))
+    for corpus in PUBLIC_CORPORA
+    if f'"data/{corpus.name}/' in path.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize(
+    ("verb", "train"),
+    [("classify", "heedful train configs/imdb_linear.toml"), ("generate", "heedful train configs/enwik8_xl.toml")],
+)
+def test_without_a_model_the_way_to_one_is_said(verb, train, heedful):
+    result = heedful(verb, "some words")
+    said = result.stderr.decode()
+    assert result.returncode == 2
+    assert said.startswith("error: `--model DIR` must name ")
+    assert "none ships with Heedful" in said
+    assert train in said
+    assert f"--model runs/{load_any(ROOT / train.split()[-1]).name}" in said
+    assert "heedful data " in said
+
+
+@pytest.mark.parametrize(("config", "corpus"), FETCHABLE, ids=lambda value: getattr(value, "stem", value))
+def test_a_config_whose_corpus_is_missing_names_the_command_that_fetches_it(config, corpus, heedful, tmp_path):
+    # From another run's folder the student of Multi30k takes its weights: it is the corpus that is asked about here.
+    result = heedful("check", config, "--tokens-per-second", "1000", cwd=tmp_path)
+    assert result.returncode == 2
+    assert f"must exist, but does not. Fetch the corpus: heedful data {corpus}\n" in result.stdout.decode()
+
+
+def test_training_without_data_names_the_command_that_fetches_them(heedful, tmp_path):
+    result = heedful("train", ROOT / "configs" / "multi30k_ende.toml", cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.decode() == (
+        "error: The file data/multi30k/tok/val.en.gz must exist, but does not. "
+        "Fetch the corpus: heedful data multi30k\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_is_named_for_the_folder_that_heedful_data_would_write(heedful, tmp_path):
+    config = ROOT / "configs" / "imdb_linear.toml"
+    result = heedful("train", config, cwd=tmp_path, HEEDFUL_DATA=str(tmp_path / "elsewhere"))
+    assert f"{tmp_path}/elsewhere/imdb/train.jsonl.gz must exist" in result.stderr.decode()
+    assert "heedful data imdb" in result.stderr.decode()
+
+
+def test_a_corpus_that_is_there_but_lacks_the_file_is_not_offered_again(heedful, tmp_path):
+    (tmp_path / "data" / "imdb").mkdir(parents=True)
+    result = heedful("train", ROOT / "configs" / "imdb_linear.toml", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "heedful data" not in result.stderr.decode()
+
+
+def test_bundled_is_the_name_of_the_model_that_ships(heedful, tmp_path):
+    by_default = heedful("translate", "Good morning.", "--to", "de", cwd=tmp_path)
+    by_name = heedful("translate", "Good morning.", "--to", "de", "--model", "bundled", cwd=tmp_path)
+    assert by_name.returncode == 0, by_name.stderr.decode()
+    assert by_name.stdout == by_default.stdout != b"\n"
+    assert package.load("bundled").translate("Good morning.", to="de") + "\n" == by_default.stdout.decode()
+
+
+def test_bundled_can_be_scored_exported_and_learned_from(heedful, small_run, tmp_path):
+    files = [str(small_run.root / name) for name in ("test.en", "test.de")]
+    languages = ["--from", "en", "--to", "de"]
+    scored = heedful("evaluate", "bundled", "--data", *files, *languages, "--json", cwd=tmp_path)
+    assert scored.returncode == 0, scored.stderr.decode()
+    assert json.loads(scored.stdout)["lines"] == 60
+    against = heedful(
+        "evaluate", "bundled", "--against", "bundled", "--data", *files, *languages, "--json", cwd=tmp_path
+    )
+    assert json.loads(against.stdout)["comparisons"][0]["difference"] == 0
+    exported = heedful("export", "bundled", "--format", "int8", "--out", "copy", cwd=tmp_path)
+    assert exported.returncode == 0, exported.stderr.decode()
+    assert (tmp_path / "copy" / "manifest.json").is_file()
+    taken = heedful(
+        "train", small_run.config, "tokenizer.take_from=bundled", "training.max_steps=1", f"runs_folder={tmp_path}/r",
+        "name=taken", "training.average.count=1", cwd=small_run.root,
+    )  # fmt: skip
+    assert taken.returncode == 0, taken.stderr.decode()
+    assert "assets/translator/tokenizer.json" in taken.stderr.decode()
+
+
+def test_a_folder_called_bundled_wins_over_the_name(heedful, small_run, tmp_path):
+    (tmp_path / "bundled").symlink_to(small_run.run / "model")
+    own = heedful("translate", "at noon", "--model", small_run.run, cwd=tmp_path)
+    named = heedful("translate", "at noon", "--model", "bundled", cwd=tmp_path)
+    assert named.returncode == 0, named.stderr.decode()
+    assert named.stdout == own.stdout
+
+
+def test_the_bundled_model_is_not_changed_by_tuning(heedful, small_run, tmp_path):
+    files = [str(small_run.root / name) for name in ("validation.en", "validation.de")]
+    result = heedful("tune", "bundled", "--write", "--data", *files, "--from", "en", "--to", "de", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "heedful export bundled --format int8 --out DIR" in result.stderr.decode()
+
+
+def test_a_name_that_is_nearly_bundled_is_put_right(heedful, tmp_path):
+    result = heedful("translate", "hello", "--model", "bundeld", cwd=tmp_path)
+    assert result.returncode == 2
+    assert 'Did you mean "bundled"' in result.stderr.decode()
