@@ -9,25 +9,37 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 import typer
 
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, UserError
 
 
 def write_line(text: str) -> None:
     """Write one line to stdout; the caller has made sure that it is one line."""
-    sys.stdout.buffer.write(text.encode("utf-8", errors="replace") + b"\n")
+    write_bytes(text.encode("utf-8", errors="replace") + b"\n")
+
+
+def write_bytes(data: bytes) -> None:
+    """Write to stdout as it is."""
+    if not is_open(sys.stdout):
+        raise UserError("The output must be open, but is closed. Let it go to a file, a pipe or /dev/null.")
+    sys.stdout.buffer.write(data)
 
 
 def flush() -> None:
     """Hand what was written to the reader now."""
-    sys.stdout.buffer.flush()
+    if is_open(sys.stdout):
+        sys.stdout.buffer.flush()
 
 
 def open_stdin() -> BinaryIO:
     """Open stdin once more: Python closes `sys.stdin` at its end, and must not find the reading thread inside it."""
+    if not is_open(sys.stdin):
+        raise UserError(
+            "The input must be open, but is closed. Give the text as an argument, from a file or through a pipe."
+        )
     return os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
 
 
@@ -74,6 +86,16 @@ def _abandon_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def is_terminal(stream: TextIO | None) -> bool:
+    """Tell whether somebody watches a standard stream, which may be closed."""
+    return stream is not None and stream.isatty()
+
+
+def is_open(stream: TextIO | None) -> bool:
+    """Tell whether a standard stream can be used: Python has None for one that was closed before the start."""
+    return stream is not None
+
+
 def _coloured(word: str, colour: str) -> str:
-    plain = os.environ.get("NO_COLOR") or not sys.stderr.isatty()
+    plain = os.environ.get("NO_COLOR") or not is_terminal(sys.stderr)
     return word if plain else typer.style(word, fg=colour, bold=True)

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from heedful.cli.console import flush, write_line
+from heedful.cli.console import flush, is_terminal, write_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -50,7 +50,7 @@ class Page(Protocol):
 
 def make_page() -> Page:
     """Return the page that fits stdout."""
-    return TerminalPage() if sys.stdout.isatty() else PlainPage()
+    return TerminalPage() if is_terminal(sys.stdout) else PlainPage()
 
 
 class PlainPage:

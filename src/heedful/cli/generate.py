@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from heedful.cli import options
-from heedful.cli.console import flush, open_stdin
+from heedful.cli.console import flush, is_terminal, open_stdin, write_bytes
 from heedful.errors import UserError
 
 
@@ -70,10 +70,10 @@ def generate(
         memory_len=memory,
     )
     for piece in pieces:
-        sys.stdout.buffer.write(piece)
+        write_bytes(piece)
         flush()
-    if sys.stdout.isatty():
-        sys.stdout.buffer.write(b"\n")
+    if is_terminal(sys.stdout):
+        write_bytes(b"\n")
 
 
 def _any_seed() -> int:

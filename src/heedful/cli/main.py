@@ -4,6 +4,9 @@ Each verb lives in its own file, which imports the working layers inside its fun
 wait for torch.
 """
 
+import os
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +15,7 @@ from typer.core import TyperGroup
 from heedful import __version__
 from heedful.cli.check import check
 from heedful.cli.classify import classify
-from heedful.cli.console import exits, write_line
+from heedful.cli.console import exits, is_open, write_line
 from heedful.cli.data import data
 from heedful.cli.demo import demo
 from heedful.cli.distill import distill
@@ -65,7 +68,8 @@ app.command("export")(export)
 
 def _print_version(asked: bool) -> None:
     if asked:
-        write_line(f"heedful {__version__}")
+        with exits():
+            write_line(f"heedful {__version__}")
         raise typer.Exit
 
 
@@ -80,4 +84,6 @@ def _options(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    if not is_open(sys.stderr):  # closed before the start: what is said there goes nowhere
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     app(prog_name="heedful")

@@ -25,7 +25,7 @@ from heedful.config.classification import (
 from heedful.data.paths import resolve_data_path
 from heedful.data.readers import open_bytes
 from heedful.errors import DataError, count_of, nearest
-from heedful.text.lines import read_lines
+from heedful.text.lines import MAX_LINE_BYTES, read_lines
 
 _HASH_RANGE = 1 << 64
 
@@ -139,7 +139,7 @@ def describe_labels(documents: Iterable[Document]) -> str:
 
 def _read_jsonl(corpus: JsonlDocuments, path: Path) -> Iterator[Document]:
     with open_bytes(path) as stream:
-        for number, line in enumerate(read_lines(stream), start=1):
+        for number, line in enumerate(read_lines(stream, str(path)), start=1):
             place = f"{path}:{number}"
             try:
                 record = json.loads(line)
@@ -175,8 +175,8 @@ def _read_csv(corpus: CsvDocuments, path: Path) -> Iterator[Document]:
     with open_bytes(path) as stream:
         # Line ends are the CSV reader's affair: inside quotes they are text.
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
-        previous = csv.field_size_limit(2**31 - 1)
-        rows = csv.reader(text, delimiter=corpus.delimiter, strict=True)
+        previous = csv.field_size_limit(MAX_LINE_BYTES)
+        rows = csv.reader(_bounded_lines(text, path), delimiter=corpus.delimiter, strict=True)
         try:
             for number, row in enumerate(rows, start=1):
                 if row and not (corpus.header and number == 1):
@@ -188,9 +188,19 @@ def _read_csv(corpus: CsvDocuments, path: Path) -> Iterator[Document]:
             text.detach()
 
 
+def _bounded_lines(text: io.TextIOWrapper, path: Path) -> Iterator[str]:
+    """Yield lines with their ends; one that does not end is refused before it fills the memory."""
+    number = 0
+    while line := text.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            raise DataError(f"{path}:{number}: a line must have at most {MAX_LINE_BYTES:,} characters, but has more.")
+        yield line
+
+
 def _read_tsv(corpus: TsvDocuments, path: Path) -> Iterator[Document]:
     with open_bytes(path) as stream:
-        for number, line in enumerate(read_lines(stream), start=1):
+        for number, line in enumerate(read_lines(stream, str(path)), start=1):
             if not (corpus.header and number == 1):
                 yield _document_of(line.split("\t"), corpus, f"{path}:{number}")
 
@@ -205,7 +215,10 @@ def _document_of(row: Sequence[str], corpus: CsvDocuments | TsvDocuments, place:
 def _read_folders(path: Path) -> Iterator[Document]:
     for file in _list_folders(path):
         with open_bytes(file) as stream:
-            yield Document(stream.read().decode("utf-8-sig", errors="replace"), file.parent.name, str(file))
+            content = stream.read(MAX_LINE_BYTES + 1)
+        if len(content) > MAX_LINE_BYTES:
+            raise DataError(f"{file}: a document must have at most {MAX_LINE_BYTES:,} bytes, but has more.")
+        yield Document(content.decode("utf-8-sig", errors="replace"), file.parent.name, str(file))
 
 
 def _list_folders(path: Path) -> Iterator[Path]:

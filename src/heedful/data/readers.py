@@ -131,7 +131,7 @@ def _note(report: EncodingReport | None, path: Path, reader: LineReader) -> None
 def _read_aligned(corpus: LineCorpus, report: EncodingReport | None) -> Iterator[Pair]:
     source_path, target_path = corpus_files(corpus)
     with open_bytes(source_path) as source_stream, open_bytes(target_path) as target_stream:
-        sources, targets = read_lines(source_stream), read_lines(target_stream)
+        sources, targets = read_lines(source_stream, str(source_path)), read_lines(target_stream, str(target_path))
         sides = zip_longest(_blamed_on(source_path, sources), _blamed_on(target_path, targets))
         for number, (source, target) in enumerate(sides, start=1):
             if source is None or target is None:
@@ -157,7 +157,7 @@ def _read_tsv(corpus: TsvCorpus, report: EncodingReport | None) -> Iterator[Pair
     (path,) = corpus_files(corpus)
     needed = max(corpus.source_column, corpus.target_column) + 1
     with open_bytes(path) as stream:
-        lines = read_lines(stream)
+        lines = read_lines(stream, str(path))
         for number, line in enumerate(lines, start=1):
             columns = line.split("\t")
             if len(columns) < needed:
@@ -172,7 +172,7 @@ def _read_tsv(corpus: TsvCorpus, report: EncodingReport | None) -> Iterator[Pair
 def _read_jsonl(corpus: JsonlCorpus, report: EncodingReport | None) -> Iterator[Pair]:
     (path,) = corpus_files(corpus)
     with open_bytes(path) as stream:
-        lines = read_lines(stream)
+        lines = read_lines(stream, str(path))
         for number, line in enumerate(lines, start=1):
             try:
                 record = json.loads(line)

@@ -59,7 +59,7 @@ def find_labelled_sets(
 def read_aligned(texts: Path, labels: Path) -> list[Document]:
     """Read two files whose lines belong together: a text, its label."""
     with open_bytes(texts) as text_stream, open_bytes(labels) as label_stream:
-        text_lines, label_lines = list(read_lines(text_stream)), list(read_lines(label_stream))
+        text_lines, label_lines = list(read_lines(text_stream, str(texts))), list(read_lines(label_stream, str(labels)))
     if len(text_lines) != len(label_lines):
         raise DataError(
             f"The files {texts} and {labels} must have equally many lines, but have {len(text_lines):,} and "

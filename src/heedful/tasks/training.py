@@ -17,7 +17,7 @@ from heedful.config.load import AnyRun
 from heedful.config.section import Section
 from heedful.data.file_identity import FileIdentities
 from heedful.errors import UserError
-from heedful.files import JsonValue, remove_folder
+from heedful.files import JsonValue, remove_folder, sweep_partial
 from heedful.models.build import count_parameters
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
@@ -104,6 +104,7 @@ def run_training(
     with RunLock(folder):
         check_run_folder(folder, config, resume=resume, say=lambda _: None)  # another process may have been quicker
         check_run_data(folder, data, say=lambda _: None)
+        sweep_partial(folder)
         write_run_data(folder, data)
         write_run_folder(folder, config, trainee.tokenizer_json, describe_environment())
         display.say(f"Training {count_parameters(trainee.model):,} parameters on {chosen}, into {folder}.")

@@ -8,6 +8,11 @@ and characters; it knows nothing of languages, tokens or compression.
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from heedful.errors import DataError
+
+MAX_LINE_BYTES = 1 << 24
+"""Longer lines are refused: a few kilobytes of compressed data can be one line of gigabytes."""
+
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MAX_LINE_NUMBERS = 10
 _LINE_BREAKS = dict.fromkeys(map(ord, "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"), " ")
@@ -25,17 +30,23 @@ class LineReader:
         bad_lines: numbers of the first such lines, from 1.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, name: str) -> None:
         self.num_lines = 0
         self.num_bad = 0
         self.bad_lines: list[int] = []
         self._stream = stream
+        self._name = name
 
     def __iter__(self) -> Iterator[str]:
         """Yield the text of each remaining line, without its end."""
         # `readline` returns at the newline; iterating over the stream would wait for a full buffer on some streams.
-        while raw := self._stream.readline():
+        while raw := self._stream.readline(MAX_LINE_BYTES + 1):
             self.num_lines += 1
+            if len(raw) > MAX_LINE_BYTES and not raw.endswith(b"\n"):
+                raise DataError(
+                    f"{self._name}:{self.num_lines}: a line must have at most {MAX_LINE_BYTES:,} bytes, but has more. "
+                    "Check that the file is text with line ends, one sentence or document a line."
+                )
             if self.num_lines == 1:
                 raw = raw.removeprefix(_BYTE_ORDER_MARK)
                 if not raw:  # a file that holds nothing but its mark has no line
@@ -53,9 +64,9 @@ class LineReader:
             return raw.decode("utf-8", errors="replace")
 
 
-def read_lines(stream: BinaryIO) -> LineReader:
-    """Read a byte stream line by line; see `LineReader` for what counts as a line."""
-    return LineReader(stream)
+def read_lines(stream: BinaryIO, name: str = "The input") -> LineReader:
+    """Read a byte stream line by line; see `LineReader` for what counts as a line. `name` is for error messages."""
+    return LineReader(stream, name)
 
 
 def one_line(text: str) -> str:

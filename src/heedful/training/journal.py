@@ -45,7 +45,7 @@ class Journal:
         for line in self.path.read_bytes().splitlines(keepends=True):
             try:
                 record = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if line.endswith(b"\n") and isinstance(record, dict):
                 yield line, record

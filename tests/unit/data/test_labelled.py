@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from heedful.config.classification import (
     CsvDocuments,
     FolderDocuments,
     JsonlDocuments,
+    LabelledCorpus,
     LabelledDataConfig,
     TsvDocuments,
 )
@@ -26,6 +28,7 @@ from heedful.data.labelled import (
     read_split,
 )
 from heedful.errors import DataError
+from heedful.text.lines import MAX_LINE_BYTES
 
 ROWS = [("good film", "pos"), ('he said "no", twice\nand left', "neg"), ("", "pos")]
 
@@ -198,3 +201,27 @@ def test_labels_are_described_in_a_line() -> None:
     assert describe_labels([*numbered(2, "b"), *numbered(1200, "a")]) == "a 1,200, b 2"
     many = [Document("", str(number), "") for number in range(10, 30)]
     assert describe_labels(many).endswith("and 10 more labels")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "tsv", "folders"])
+def test_a_document_that_never_ends_is_refused_before_it_fills_the_memory(tmp_path: Path, kind: str) -> None:
+    """A few kilobytes of compressed data are gigabytes of text."""
+    bomb = gzip.compress(b"x" * (MAX_LINE_BYTES + 1), compresslevel=1)
+    path = tmp_path / "docs" / "label" / "bomb.gz"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(bomb)
+    corpus = TypeAdapter(LabelledCorpus).validate_python(
+        {"kind": kind, "path": str(tmp_path / "docs" if kind == "folders" else path)}
+    )
+    with pytest.raises(DataError) as caught:
+        list(read_documents(corpus))
+    assert str(caught.value).startswith(f"{path}")
+    assert " must have at most 16,777,216 " in str(caught.value)
+
+
+def test_a_csv_field_over_many_lines_is_bounded_too(tmp_path: Path) -> None:
+    path = tmp_path / "docs.csv"
+    path.write_bytes(b'"' + b"short line\n" * (MAX_LINE_BYTES // 11 + 2))
+    corpus = TypeAdapter(LabelledCorpus).validate_python({"kind": "csv", "path": str(path)})
+    with pytest.raises(DataError, match="field larger than field limit"):
+        list(read_documents(corpus))

@@ -1,6 +1,7 @@
 """Readers: every format and compression gives the same pairs, every fault a sentence with its place."""
 
 import gzip
+import io
 import lzma
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import zstandard
 from heedful.config.data import JsonlCorpus, LineCorpus, TsvCorpus
 from heedful.data.readers import EncodingReport, Pair, read_pairs
 from heedful.errors import DataError
+from heedful.text.lines import MAX_LINE_BYTES, read_lines
 
 
 def _lines(folder: Path, source: bytes, target: bytes) -> LineCorpus:
@@ -79,3 +81,23 @@ def test_bad_encoding_is_reported_with_line_numbers(tmp_path: Path):
     pairs = list(read_pairs(_lines(tmp_path, b"\xff\nb\n", b"A\nB\n"), report))
     assert pairs[0].source == "\ufffd"
     assert report.bad_lines == {str(tmp_path / "a.en"): (1, [1])}
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path: Path, suffix: str):
+    content = b"short\n" + b"x" * (MAX_LINE_BYTES + 1)
+    compress = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[suffix]
+    names = [tmp_path / f"a.en{suffix}", tmp_path / "a.de"]
+    names[0].write_bytes(compress(content))
+    names[1].write_bytes(b"kurz\nkurz\n")
+    with pytest.raises(DataError) as caught:
+        list(read_pairs(LineCorpus(source=str(names[0]), target=str(names[1]))))
+    assert str(caught.value) == (
+        f"{names[0]}:2: a line must have at most 16,777,216 bytes, but has more. "
+        "Check that the file is text with line ends, one sentence or document a line."
+    )
+
+
+def test_a_line_of_the_largest_size_is_read(tmp_path: Path):
+    for ending in (b"", b"\n"):
+        assert [len(line) for line in read_lines(io.BytesIO(b"x" * MAX_LINE_BYTES + ending))] == [MAX_LINE_BYTES]

@@ -205,6 +205,18 @@ def test_a_document_more_or_less_is_a_change(at: Callable[[str], Path]) -> None:
     assert last.startswith("Put the old files back, or start a new run")
 
 
+def test_what_killed_writers_left_in_the_run_folder_is_swept(at: Callable[[str], Path]) -> None:
+    run = at("text") / "runs" / "run"
+    left = [run / name for name in (".tokenizer.json.partial-0a", ".config.toml.partial-0b", ".data.json.partial-0c")]
+    for path in left:
+        path.write_text("half")
+    (run / ".model.partial-0d").mkdir()
+    (run / ".model.partial-0d" / "model.safetensors").write_text("half")
+    go_on("text")
+    assert [path.name for path in run.iterdir() if ".partial-" in path.name] == []
+    assert (run / ".lock").exists()
+
+
 def test_a_test_set_may_change(at: Callable[[str], Path]) -> None:
     (at("translation") / "test.en").write_text("another\n")
     go_on("translation")
