@@ -86,7 +86,10 @@ def add_other_traces(app: FastAPI, server: Server) -> None:
         engine = server.engines.find(LabellingEngine, asked.model)
         return JSONResponse(
             await engine.alone(
-                lambda _: classification_payload(trace_classification(engine.classifier, asked.q)), len(asked.q)
+                lambda check: classification_payload(
+                    trace_classification(engine.classifier, asked.q, before_pass=check)
+                ),
+                len(asked.q),
             )
         )
 
