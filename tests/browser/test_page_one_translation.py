@@ -1,4 +1,4 @@
-"""One translation: the page shows what the views look into, what the command writes and what the API answers."""
+"""One translation: what the page shows is what its views look into, the command writes and the API answers."""
 
 import json
 import shlex

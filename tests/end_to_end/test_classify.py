@@ -3,12 +3,15 @@
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+
+from heedful.tasks.classification import load_classifier
 
 CONFIG = """
 task = "classification"
@@ -109,6 +112,34 @@ def test_json_has_all_probabilities_and_the_word_that_moved_the_decision(heedful
     assert sum(found["probabilities"].values()) == pytest.approx(1)
     assert [text[it["start"] : it["end"]] for it in found["words"]] == text.split()
     assert max(found["words"], key=lambda it: it["influence"])["word"] == "boring"
+    result = heedful("classify", text, "--model", "runs/labels", "--json", "--no-words", cwd=folder)
+    assert json.loads(result.stdout) == {**found, "words": []}
+
+
+def test_a_word_that_decides_when_it_is_left_out_is_named(tmp_path: Path) -> None:
+    write_reviews(tmp_path / "train.jsonl", 400, seed=1)
+    write_reviews(tmp_path / "test.jsonl", 100, seed=2)
+    encoder_alone = re.sub(r"(ngram_embedding|naive_bayes) = .*\n", "", CONFIG).replace(
+        "max_steps = 60", "max_steps = 150"
+    )
+    (tmp_path / "labels.toml").write_text(encoder_alone)
+    subprocess.run(
+        [sys.executable, "-m", "heedful", "train", "labels.toml"], cwd=tmp_path, check=True, capture_output=True
+    )
+    classifier = load_classifier(tmp_path / "runs" / "labels", device="cpu")
+    telling = [word for words in WORDS.values() for word in words]
+    templates = ("the plot was {}", "{} plot and it was a scene", "really the film was {} and it")
+    num_clear = 0
+    for text in [template.format(word) for word in telling for template in templates]:
+        words = text.split()
+        without = [" ".join(words[:place] + words[place + 1 :]) for place in range(len(words))]
+        (found,) = classifier.classify_detailed([text], explain=True)
+        left = [other.probabilities[found.label] for other in classifier.classify_detailed(without)]
+        if min(left) < 0.1:  # the decision turns over
+            num_clear += 1
+            decisive = words[left.index(min(left))]
+            assert max(found.words, key=lambda it: it.influence).word == decisive, text
+    assert num_clear >= 6
 
 
 def test_evaluate_prints_scores_with_intervals_and_the_confusion_matrix(heedful, folder: Path) -> None:

@@ -25,6 +25,9 @@ def classify(
         typer.Option("--model", "-m", metavar="DIR", help="A model folder, or a run folder, of a classifier."),
     ] = None,
     as_json: options.Json = False,
+    with_words: Annotated[
+        bool, typer.Option("--words/--no-words", help="With --json, also the words that moved it: a pass for each.")
+    ] = True,
     device: options.Device = None,
 ) -> None:
     """Put a label on TEXT, or on stdin line by line.
@@ -32,7 +35,7 @@ def classify(
     Every input line gives exactly one output line: the label, a tab and its
     probability; an empty line gives an empty one. With --json, each line is an
     object with the probabilities of all labels and, for every word, its place
-    and how much it moved the decision (gradient times input).
+    and what the decision loses when it is hidden.
     """
     if model is None:
         raise UserError(
@@ -46,7 +49,7 @@ def classify(
     classifier = load_classifier(model, device=device)
     reader = None if text else read_lines(open_stdin())
     num_shortened = 0
-    for found in classifier.classify_lines(text or reader or (), explain=as_json):
+    for found in classifier.classify_lines(text or reader or (), explain=as_json and with_words):
         write_line(_as_json(found) if as_json else _as_text(found))
         flush()
         num_shortened += found.num_unread > 0

@@ -1,9 +1,9 @@
 """Which source words a translation rests on: occlusion (Zeiler and Fergus, 2014; Li et al., 2016, "erasure").
 
-A word of the source is hidden, all its tokens at once, by putting the mean of all embeddings in their place; the model is
-made to write the same translation, and what each written token loses of its log-probability is what it rested on that
-word. Above 0 the word spoke for the token, below 0 against it. Hiding is a question about one word at a time: where two
-say the same, each can be missed without a loss.
+A word of the source is hidden, all its tokens at once, by putting the mean of all embeddings in their place; the model
+is made to write the same translation, and what each written token loses of its log-probability is what it rested on
+that word. Above 0 the word spoke for the token, below 0 against it. Hiding is a question about one word at a time:
+where two say the same, each can be missed without a loss.
 
 A gradient would be one backward pass for each written token and says what a small change of the embedding does; for a
 network this far from linear that names the word whose absence matters in fewer than half of the cases.

@@ -1,5 +1,6 @@
 """How a classifier came to its decision: where its heads look, and how much each word moved it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -26,8 +27,10 @@ class ClassificationTrace:
 
 
 @torch.no_grad()
-def trace_classification(classifier: Classifier, text: str) -> ClassificationTrace:
-    """Put a label on one text and keep what is to be seen."""
+def trace_classification(
+    classifier: Classifier, text: str, *, before_pass: Callable[[], None] = lambda: None
+) -> ClassificationTrace:
+    """Put a label on one text and keep what is to be seen; `before_pass` as in `Classifier.classify_detailed`."""
     if not text.strip():
         raise UserError("The text to look into must not be empty, but is.")
     tokenizer, model = classifier.tokenizer, classifier.model
@@ -41,5 +44,5 @@ def trace_classification(classifier: Classifier, text: str) -> ClassificationTra
         model(torch.tensor([[token.id for token in tokens]], device=classifier.device))
     nothing = torch.zeros(0, 1, len(tokens), len(tokens))  # of a classifier without layers
     weights: Floats = (torch.stack([layer[0] for layer in found.values()]) if found else nothing).float().cpu().numpy()
-    (decision,) = classifier.classify_detailed([text], explain=True)
+    (decision,) = classifier.classify_detailed([text], explain=True, before_pass=before_pass)
     return ClassificationTrace(decision, tokens, weights)

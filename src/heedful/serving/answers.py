@@ -46,7 +46,7 @@ class TranslateRequest(WithKey):
         0,
         ge=0,
         le=Limits.max_alternatives,
-        description="Other translations wanted beside the best; as many as the beam, or more, widen it.",
+        description="Other translations wanted beside the best; as many as the beam or more widen it.",
     )
     model: ModelId | None = Field(None, description="Id of a model from `GET /api/models`; else the first that fits.")
     beam: int | None = Field(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from heedful.serving.batching import Observer
 from heedful.serving.limits import Limits
-from heedful.serving.workplace import IsAbandoned, Workplace
+from heedful.serving.workplace import IsAbandoned, Workplace, checking
 from heedful.tasks.classification import Classification, Classifier
 
 
@@ -26,6 +26,6 @@ class LabellingEngine(Workplace):
         items = [self.item(explain, text, count) for text, count in zip(texts, counts, strict=True)]
         return await self.results(items)
 
-    def run_batch(self, key: bool, texts: Sequence[str], is_abandoned: IsAbandoned) -> Sequence[Classification]:  # noqa: ARG002
-        """Classify texts of which all, or none, are to be explained; one pass, too short to be interrupted."""
-        return self.classifier.classify_detailed(texts, explain=key)
+    def run_batch(self, key: bool, texts: Sequence[str], is_abandoned: IsAbandoned) -> Sequence[Classification]:
+        """Classify texts of which all, or none, are to be explained, which can be interrupted between two passes."""
+        return self.classifier.classify_detailed(texts, explain=key, before_pass=checking(is_abandoned))

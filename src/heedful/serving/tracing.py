@@ -88,7 +88,10 @@ def add_other_traces(app: FastAPI, server: Server) -> None:
         return await _show(
             server,
             await engine.alone(
-                lambda _: classification_payload(trace_classification(engine.classifier, asked.q)), len(asked.q)
+                lambda check: classification_payload(
+                    trace_classification(engine.classifier, asked.q, before_pass=check)
+                ),
+                len(asked.q),
             ),
         )
 

@@ -32,6 +32,16 @@ async def unhurried(things: Iterable[Thing]) -> AsyncIterator[Thing]:
         yield thing
 
 
+def checking(is_abandoned: IsAbandoned) -> Check:
+    """Make a check of the question whether nobody waits."""
+
+    def check() -> None:
+        if is_abandoned():
+            raise AbandonedError
+
+    return check
+
+
 @dataclass(frozen=True, eq=False)
 class Exclusive:
     """Work that has the model to itself, given its content and whether anybody still waits. Equal only to itself."""
@@ -77,15 +87,8 @@ class Workplace:
 
         What takes long calls its `Check` between its parts, and ends there when nobody waits for it any more.
         """
-
-        def run(_: str, is_abandoned: IsAbandoned) -> Any:
-            def check() -> None:
-                if is_abandoned():
-                    raise AbandonedError
-
-            return work(check)
-
-        (result,) = await self.results([self.item(Exclusive(run), "", num_tokens)])
+        key = Exclusive(lambda _, is_abandoned: work(checking(is_abandoned)))
+        (result,) = await self.results([self.item(key, "", num_tokens)])
         return result
 
     def submit(self, items: Sequence[AnyItem]) -> None:

@@ -4,8 +4,9 @@ The Python face of `heedful classify`. Documents of any length are taken; what t
 from its config (windows: all of it), and `Classification.num_unread` says how much was left out.
 """
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
@@ -26,6 +27,7 @@ from heedful.tasks.streaming import group_lines
 from heedful.text.tokenizer import Tokenizer
 
 _BATCH_TOKENS = 16_384
+_MOST_READ = 500_000  # tokens that are read, at most, to find out which words moved the decision about a text
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+(?:['’-][^\W{_HAN}]+)*|[^\w\s]")
 """A word, a Chinese character, or a mark."""
@@ -33,7 +35,7 @@ _WORD = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+(?:['’-][^\W{_HAN}]+)*|[^\w\s]")
 
 @dataclass(frozen=True)
 class WordInfluence:
-    """How much a word moved the decision: what it added to the logit of the label that was decided, above the mean."""
+    """How much a word moved the decision: what the logit of the label decided, above the mean of all, has of it."""
 
     word: str
     start: int
@@ -96,12 +98,17 @@ class Classifier:
             return self.classify_detailed([text])[0].label
         return [found.label for found in self.classify_detailed(text)]
 
-    def classify_detailed(self, texts: Sequence[str], *, explain: bool = False) -> list[Classification]:
-        """Return labels with all probabilities; with `explain`, also how much each word moved the decision."""
+    def classify_detailed(
+        self, texts: Sequence[str], *, explain: bool = False, before_pass: Callable[[], None] = lambda: None
+    ) -> list[Classification]:
+        """Return labels with all probabilities; with `explain`, also how much each word moved the decision.
+
+        An explanation takes a pass for each word; `before_pass` is called before each of them, and may raise.
+        """
         documents = self.encode(texts)
         probabilities = self.probabilities(documents)
         return [
-            self._describe(text, row, num_tokens=count, num_unread=count - len(ids), explain=explain)
+            self._describe(text, row, count, count - len(ids), before_pass if explain else None)
             for text, row, ids, count in zip(texts, probabilities, documents.ids, documents.num_tokens, strict=True)
         ]
 
@@ -125,7 +132,12 @@ class Classifier:
         return found
 
     def _describe(
-        self, text: str, probabilities: NDArray[np.float64], *, num_tokens: int, num_unread: int, explain: bool
+        self,
+        text: str,
+        probabilities: NDArray[np.float64],
+        num_tokens: int,
+        num_unread: int,
+        before_pass: Callable[[], None] | None,
     ) -> Classification:
         order = np.argsort(-probabilities, kind="stable").tolist()
         by_label = {self.labels[number]: float(probabilities[number]) for number in order}
@@ -136,45 +148,84 @@ class Classifier:
             probabilities={} if is_empty else by_label,
             num_tokens=num_tokens,
             num_unread=num_unread,
-            words=self.influences(text, order[0]) if explain and not is_empty else [],
+            words=[] if is_empty or before_pass is None else self.influences(text, order[0], before_pass=before_pass),
         )
 
-    def influences(self, text: str, label: int) -> list[WordInfluence]:
+    def influences(
+        self, text: str, label: int, *, before_pass: Callable[[], None] = lambda: None
+    ) -> list[WordInfluence]:
         """Return how much each word of a text moved the logit of a label, against the mean of all logits.
 
-        Gradient times input, summed over the features of each token; of the linear path this is what each n-gram adds,
-        exactly. A token's share is spread over its characters, and a word has the sum of its own.
+        Occlusion: what the encoder's logit loses when the tokens of a word are hidden, as training hides tokens; of the
+        linear path what each n-gram adds, exactly, its tokens sharing it evenly. In a text so long that hiding word by
+        word would take too many passes, neighbours are hidden together and share what is lost.
+        `before_pass` is called before every pass of the model; it may raise.
         """
         encoding = self.tokenizer.trace_source(text)
         ids = [self.tokenizer.bos_id, *encoding.ids, self.tokenizer.eos_id]
         spans = [(0, 0), *encoding.offsets, (0, 0)]
         read = shorten(self.config, range(len(ids)))
         token_ids = torch.tensor([[ids[place] for place in read]], device=self.device)
-        influences = _token_influences(self.model, token_ids, label).tolist()
-        characters = np.zeros(len(text))
-        for place, influence in zip(read, influences, strict=True):
-            start, end = spans[place]
-            solid = [at for at in range(start, end) if not text[at].isspace()]
-            characters[solid] += influence / max(1, len(solid))
+        words = list(_WORD.finditer(text))
+        places = _places_of_words(words, [spans[place] for place in read], len(text))
+        influences = _word_influences(self.model, token_ids, label, places, before_pass)
         return [
-            WordInfluence(found[0], found.start(), found.end(), float(characters[found.start() : found.end()].sum()))
-            for found in _WORD.finditer(text)
+            WordInfluence(word[0], word.start(), word.end(), influence)
+            for word, influence in zip(words, influences, strict=True)
         ]
 
 
-def _token_influences(model: ClassifierModel, token_ids: Tensor, label: int) -> Tensor:
-    """Return what each token of one document, token_ids [batch, length], adds to the logit of `label`: [length]."""
-    is_real = torch.ones_like(token_ids, dtype=torch.bool)
-    vectors = model.embed(token_ids).detach().requires_grad_()
-    with torch.enable_grad():
-        logits = model.encoder_logits(vectors, is_real)[0]
-        (gradient,) = torch.autograd.grad(logits[label] - logits.mean(), vectors)
-    paths = [(gradient * vectors.detach()).sum(dim=-1)[0]]
+def _places_of_words(
+    words: Sequence[re.Match[str]], spans: Sequence[tuple[int, int]], num_characters: int
+) -> list[list[int]]:
+    """Return for each word the tokens, by their `spans` of characters, that have a part in it."""
+    owners = np.full(num_characters, -1)
+    for number, word in enumerate(words):
+        owners[word.start() : word.end()] = number
+    places: list[list[int]] = [[] for _ in words]
+    for place, (start, end) in enumerate(spans):
+        for number in np.unique(owners[start:end]).tolist():
+            if number >= 0:
+                places[number].append(place)
+    return places
+
+
+@torch.no_grad()
+def _word_influences(
+    model: ClassifierModel,
+    token_ids: Tensor,
+    label: int,
+    places: Sequence[Sequence[int]],
+    before_pass: Callable[[], None],
+) -> list[float]:
+    """Return what each word, the tokens at `places` of one document token_ids [batch, length], adds to a logit."""
+    length = token_ids.size(1)
+    size = math.ceil(len(places) * length / _MOST_READ) or 1
+    groups = [places[start : start + size] for start in range(0, len(places), size)]
+    keep = torch.ones(1 + len(groups), length, dtype=torch.bool, device=token_ids.device)  # all is seen in the first
+    for row, group in enumerate(groups, start=1):
+        keep[row, [place for word in group for place in word]] = False
+    logits = []
+    num_rows = max(1, _BATCH_TOKENS // length)
+    for start in range(0, len(keep), num_rows):
+        before_pass()
+        some = keep[start : start + num_rows]
+        many = token_ids.expand(len(some), -1)
+        logits.append(model.encoder_logits(model.embed(many, some), many != model.pad_id))
+    above = _above_mean(torch.cat(logits), label)  # [rows]
+    lost = above[0] - above[1:]
+    encoder = [lost[number // size] / len(groups[number // size]) for number in range(len(places))]
+    paths = [torch.stack(encoder) if encoder else lost]
     if model.naive_bayes is not None:
-        with torch.no_grad():
-            added = model.naive_bayes.contributions(token_ids, is_real)[0]  # [length, classes]
-        paths.append(added[:, label] - added.mean(dim=-1))
-    return model.decide(paths)
+        added = _above_mean(model.naive_bayes.contributions(token_ids, token_ids != model.pad_id)[0], label)  # [length]
+        paths.append(torch.stack([added[list(word)].sum() for word in places]) if places else lost)
+    influences: list[float] = model.decide(paths).tolist()
+    return influences
+
+
+def _above_mean(logits: Tensor, label: int) -> Tensor:
+    """Return by how much the logit of a label is above the mean of all: [rows, classes] to [rows]."""
+    return logits[:, label] - logits.mean(dim=-1)
 
 
 @dataclass(frozen=True)

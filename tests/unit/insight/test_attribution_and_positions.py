@@ -1,4 +1,4 @@
-"""Attribution against a model whose table has the mean as a row, alignment and positions against numbers worked out by hand."""
+"""Attribution against a model whose table has one row more, alignment and positions against numbers made by hand."""
 
 import copy
 from dataclasses import replace

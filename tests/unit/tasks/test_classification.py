@@ -118,8 +118,9 @@ def test_chinese_characters_are_words_of_their_own(classifier: Classifier) -> No
 
 
 def test_influences_of_a_linear_model_add_up_to_its_logit() -> None:
-    """Without layers mean pooling is linear in its input: gradient times input is then exact."""
-    classifier = make(num_layers=0, layer={"kind": "attention"}, positions={"kind": "none"}, **NGRAMS)
+    """Without layers mean pooling is linear in its input: what each word loses is then what it adds."""
+    linear = {"num_layers": 0, "layer": {"kind": "attention"}, "positions": {"kind": "none"}}
+    classifier = make(**linear, naive_bayes=NGRAMS["naive_bayes"])
     text = "a truly bad film"
     number = 1
     model = classifier.model
@@ -128,15 +129,50 @@ def test_influences_of_a_linear_model_add_up_to_its_logit() -> None:
         assert model.naive_bayes is not None
         model.naive_bayes.bias.zero_()
     ids = torch.tensor([[1, *classifier.tokenizer.encode_source(text)]])
-    logits = model(ids)[0]
-    from heedful.tasks.classification import _token_influences
-
-    added = _token_influences(model, ids, number)
-    assert added.sum().item() == pytest.approx((logits[number] - logits.mean()).item(), abs=1e-5)
+    is_end = torch.ones_like(ids, dtype=torch.bool)
+    is_end[:, 1:-1] = False
+    encoder, encoder_at_ends = model.path_logits(ids)[0], model.path_logits(ids, is_end)[0]
+    added = model.naive_bayes.contributions(ids, ids != model.pad_id)[0, 1:-1].sum(dim=0)
+    inside = model.decide([(encoder - encoder_at_ends)[0], added])
     words = classifier.influences(text, number)
     assert [it.word for it in words] == text.split()
-    inside = added[1:-1].sum().item()
-    assert sum(it.influence for it in words) == pytest.approx(inside, abs=1e-5), "all but start and end are in words"
+    assert sum(it.influence for it in words) == pytest.approx((inside[number] - inside.mean()).item(), abs=1e-5)
+
+
+def test_an_influence_is_what_the_logit_loses_when_the_word_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    classifier = make(ngram_embedding=NGRAMS["ngram_embedding"])
+    text = "a truly unheard-of film"
+    number = 2
+    encoding = classifier.tokenizer.trace_source(text)
+    ids = torch.tensor([[classifier.tokenizer.bos_id, *encoding.ids, classifier.tokenizer.eos_id]])
+
+    @torch.no_grad()
+    def above_mean(start: int, end: int) -> float:
+        keep = torch.tensor([[True, *(not (low < end and high > start) for low, high in encoding.offsets), True]])
+        (logits,) = classifier.model.path_logits(ids, keep)
+        return float(logits[0, number] - logits[0].mean())
+
+    words = classifier.influences(text, number)
+    assert [it.word for it in words] == text.split()
+    for word in words:
+        lost = above_mean(0, 0) - above_mean(word.start, word.end)
+        assert word.influence == pytest.approx(lost, abs=1e-5)
+    monkeypatch.setattr("heedful.tasks.classification._MOST_READ", 2 * ids.size(1))  # two passes for four words
+    together = [it.influence for it in classifier.influences(text, number)]
+    lost = above_mean(0, 0) - above_mean(words[0].start, words[1].end)
+    assert together[:2] == pytest.approx([lost / 2] * 2, abs=1e-5)
+
+
+def test_an_explanation_ends_between_two_passes_when_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    class LeftError(Exception):
+        pass
+
+    def leave() -> None:
+        raise LeftError
+
+    with pytest.raises(LeftError):
+        make().classify_detailed(["a truly good film"], explain=True, before_pass=leave)
+    assert make().classify_detailed(["a truly good film"], before_pass=leave)[0].words == []
 
 
 def test_the_word_that_decides_has_the_largest_influence() -> None:
