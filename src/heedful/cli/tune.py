@@ -1,6 +1,7 @@
 """`heedful tune`: choose beam size and length penalty on the validation set."""
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -47,7 +48,9 @@ def tune(
     models = scoring_options.joined(model, more)
     if write and len(models) != 1:
         raise UserError("`--write` must be used with one MODEL, the folder the choice is stored in.")
-    beam_sizes = _numbers("--beams", beams, int, least=1)
+    from heedful.config.training import MAX_BEAM_SIZE
+
+    beam_sizes = _numbers("--beams", beams, int, least=1, most=MAX_BEAM_SIZE)
     penalties = _numbers("--length-penalties", length_penalties, float, least=0)
     from heedful.tasks.loading import load_translator
     from heedful.tasks.test_sets import find_validation_sets, run_of
@@ -72,14 +75,17 @@ def tune(
         write_line(line)
 
 
-def _numbers(option: str, text: str, kind: Callable[[str], Number], *, least: float) -> list[Number]:
+def _numbers(
+    option: str, text: str, kind: Callable[[str], Number], *, least: float, most: float = math.inf
+) -> list[Number]:
     """Read a list of numbers; each is tried once, in ascending order."""
     try:
         values = sorted({kind(part) for part in text.split(",")})
     except ValueError:
         values = []
-    if not values or not least <= values[0] <= values[-1] < float("inf"):
-        raise UserError(f'`{option}` must be numbers of at least {least}, separated by commas, but is "{text}".')
+    if not values or not least <= values[0] <= values[-1] <= most or math.isinf(values[-1]):
+        bounds = f"of at least {least}" if math.isinf(most) else f"from {least} to {most}"
+        raise UserError(f'`{option}` must be numbers {bounds}, separated by commas, but is "{text}".')
     return values
 
 

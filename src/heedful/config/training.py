@@ -8,6 +8,9 @@ from heedful.config.section import Section
 
 Count = Annotated[int, Field(ge=1)]
 
+MAX_BEAM_SIZE = 256
+"""Wider beams cost memory and time in proportion, and translations have long ceased to get better."""
+
 
 class PaperSchedule(Section):
     """lr = factor · dim^-0.5 · min(step^-0.5, step · warmup_steps^-1.5) (section 5.3 of the paper)."""
@@ -218,7 +221,7 @@ class ValidationConfig(Section):
 class DecodingConfig(Section):
     """How translations are searched for."""
 
-    beam_size: Count = 4
+    beam_size: int = Field(default=4, ge=1, le=MAX_BEAM_SIZE)
     """Hypotheses kept per sentence; 1 is greedy."""
 
     length_penalty: float = Field(default=0.6, ge=0)

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import torch
 
-from heedful.errors import HeedfulError, UserError
+from heedful.errors import HeedfulError, UserError, is_out_of_memory
 
 RowT = TypeVar("RowT")
 ResultT = TypeVar("ResultT")
@@ -28,16 +28,24 @@ def choose_device(name: str | None) -> torch.device:
 
 
 def within_memory(work: Callable[[Sequence[RowT]], list[ResultT]], rows: Sequence[RowT]) -> list[ResultT]:
-    """Do the work for all rows together; where a GPU's memory does not hold them, for each half by itself.
+    """Do the work for all rows together; where memory does not hold them, for each half by itself.
 
     A GPU may be shared: what has fitted a hundred times need not fit the next time.
     """
     try:
         return work(rows)
-    except torch.OutOfMemoryError:
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
         if len(rows) == 1:
-            raise HeedfulError("The memory of the GPU does not hold even one sentence. Use `--device cpu`.") from None
+            raise HeedfulError(_too_small(error)) from None
     # Outside the handler, where the exception no longer holds the tensors of the failed try.
     torch.cuda.empty_cache()
     middle = len(rows) // 2
     return [*within_memory(work, rows[:middle]), *within_memory(work, rows[middle:])]
+
+
+def _too_small(error: Exception) -> str:
+    if isinstance(error, torch.OutOfMemoryError):
+        return "The memory of the GPU does not hold even one sentence. Use `--device cpu`."
+    return "The memory of this machine does not hold even one sentence. Use a smaller beam, or translate shorter texts."

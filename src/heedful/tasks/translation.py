@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from heedful.config.model import LearnedPositions, TransformerConfig
-from heedful.config.training import DecodingConfig
+from heedful.config.training import MAX_BEAM_SIZE, DecodingConfig
 from heedful.decoding import Decodable, FinishReason, Hypothesis, Recorder, search
 from heedful.errors import UserError
 from heedful.models.transformer import Transformer
@@ -266,8 +266,8 @@ class Translator:
     def _search_request(self, beam_size: int | None, n_best: int) -> _Request:
         beam = self.decoding.beam_size if beam_size is None else beam_size
         for name, value in (("beam_size", beam), ("n_best", n_best)):
-            if value < 1:
-                raise UserError(f"`{name}` must be at least 1, but is {value}.")
+            if not 1 <= value <= MAX_BEAM_SIZE:
+                raise UserError(f"`{name}` must be from 1 to {MAX_BEAM_SIZE}, but is {value}.")
         return _Request(max(beam, n_best), n_best)
 
     def _translate_into(self, texts: Sequence[str], languages: Sequence[str], request: _Request) -> list[_Draft]:
