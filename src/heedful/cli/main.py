@@ -26,6 +26,7 @@ from heedful.cli.serve import serve
 from heedful.cli.train import train
 from heedful.cli.translate import translate
 from heedful.cli.tune import tune
+from heedful.waiting import spin_briefly
 
 
 class Verbs(TyperGroup):
@@ -80,4 +81,5 @@ def _options(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    spin_briefly()
     app(prog_name="heedful")

@@ -14,6 +14,7 @@ import torch
 from heedful.insight.attention_weights import Floats
 from heedful.insight.trace import Trace
 from heedful.models.transformer import Transformer
+from heedful.tasks.device import on_one_thread
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Attribution:
         return summed
 
 
+@on_one_thread()
 def attribute(model: Transformer, trace: Trace) -> Attribution:
     """Attribute a traced translation to its source; `model` is the translator's `readable_model`."""
     device = next(model.parameters()).device

@@ -22,6 +22,7 @@ from heedful.insight.attention_weights import KINDS, Floats, Kind, forced_pass
 from heedful.insight.beam_tree import BeamTree, grow_tree
 from heedful.insight.tokens import Token, source_tokens, target_tokens
 from heedful.models.transformer import Transformer
+from heedful.tasks.device import on_one_thread
 from heedful.tasks.output_warnings import OutputWarning
 from heedful.tasks.translation import Translator, clean_text
 from heedful.text.lines import one_line
@@ -148,6 +149,7 @@ class Reading:
         return [token.id for token in self.tokens]
 
 
+@on_one_thread()
 def trace_translation(
     translator: Translator,
     text: str,

@@ -1,6 +1,7 @@
-"""Which device a job runs on, and what becomes of it when the device's memory is too small."""
+"""Which device and how many threads a job runs on, and what becomes of it when memory is too small."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
@@ -25,6 +26,20 @@ def choose_device(name: str | None) -> torch.device:
         count = torch.cuda.device_count()
         raise UserError(f'The device "{name}" must be there, but PyTorch sees {count} GPUs. Leave the device out.')
     return device
+
+
+@contextmanager
+def on_one_thread() -> Iterator[None]:
+    """Compute on one thread of the CPU: what is done for a single sentence is too small to be shared out.
+
+    A second thread gains little there, and on a busy machine the two would mostly wait for each other.
+    """
+    num_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(num_threads)
 
 
 def within_memory(work: Callable[[Sequence[RowT]], list[ResultT]], rows: Sequence[RowT]) -> list[ResultT]:
