@@ -3,11 +3,14 @@
 `heedful.load()` returns the bundled translator, `heedful.load("runs/x")` one of your models: what was trained to
 translate has `.translate(...)`, what was trained to put labels on texts `.classify(...)`, and a language model
 `.score(...)` and `.generate(...)`.
-Importing this package imports no torch; the first `load` does.
+Importing this package imports no torch; the first `load` does. Where torch was not imported before, `load` sees to it
+that its threads do not hinder each other on a busy machine (heedful.waiting).
 """
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from heedful.waiting import spin_briefly
 
 if TYPE_CHECKING:
     from heedful.tasks.loading import Models, Quantization
@@ -24,6 +27,7 @@ def load(models: "Models" = None, *, device: str | None = None, quantize: "Quant
     `device` is "cpu", "cuda" or "cuda:1"; None takes a GPU when there is one. `quantize` is "int8" (CPU only), "none"
     or None, or "auto": int8 on a CPU that is fast with it; it concerns translators.
     """
+    spin_briefly()
     if isinstance(models, str | Path):
         from heedful.models.folder_files import task_of
         from heedful.tasks.folders import find_model_folder

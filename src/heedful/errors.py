@@ -53,6 +53,15 @@ class ModelFolderError(UserError):
     """A model folder or checkpoint with a part that is missing, altered or of another model."""
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Say whether memory was refused: by Python, by the int8 engine, or by PyTorch on a CPU or a GPU."""
+    if isinstance(error, MemoryError):
+        return True
+    # PyTorch has a class of its own for GPUs alone, and nothing here imports PyTorch: its words have to do.
+    told = str(error)
+    return isinstance(error, RuntimeError) and ("out of memory" in told or "can't allocate memory" in told)
+
+
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """Return the candidate that `word` was probably meant to be, or None when nothing is close."""
     return next(iter(get_close_matches(word, list(candidates), n=1, cutoff=0.6)), None)

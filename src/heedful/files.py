@@ -285,3 +285,9 @@ def cache_folder() -> Path:
     """Return the folder of what can be made again, token stores and the int8 engine: HEEDFUL_CACHE, or the user's."""
     chosen = os.environ.get("HEEDFUL_CACHE")
     return Path(chosen) if chosen else Path.home() / ".cache" / "heedful"
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for the user alone; what exists is left as it is."""
+    for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)

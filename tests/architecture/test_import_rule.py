@@ -16,6 +16,7 @@ GROUND = {"config", "errors", "files"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "files": set(),
+    "waiting": set(),
     "config": set(),
     "text": set(),
     "data": {"text"},

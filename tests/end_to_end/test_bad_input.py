@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from heedful import load
-from heedful.errors import ModelFolderError
+from heedful.errors import ModelFolderError, UserError
 from heedful.files import write_manifest
 
 
@@ -40,6 +40,17 @@ def test_every_wrong_setting_at_once(heedful, corpus_folder: Path) -> None:
         "  - `decoding.beam_size` must be at least 1, but is 0.\n"
     )
     assert not (corpus_folder / "runs").exists()
+
+
+def test_a_beam_that_no_memory_would_hold_is_refused_wherever_it_is_said(heedful, corpus_folder: Path) -> None:
+    said = refused(heedful("translate", "--beam", "1000000", "--to", "de", "Hello."))
+    assert said == "error: `--beam` must be at most 256, but is 1000000.\n"
+    said = refused(heedful("tune", "--beams", "1,257"))
+    assert said == 'error: `--beams` must be numbers from 1 to 256, separated by commas, but is "1,257".\n'
+    said = refused(heedful("train", "small.toml", "decoding.beam_size=257", cwd=corpus_folder))
+    assert said == "error: small.toml has 1 problem:\n  - `decoding.beam_size` must be at most 256, but is 257.\n"
+    with pytest.raises(UserError, match="`beam_size` must be from 1 to 256, but is 257"):
+        load(device="cpu").translate("Hello.", to="de", beam_size=257)
 
 
 def test_a_corpus_that_does_not_exist(heedful, corpus_folder: Path) -> None:

@@ -129,6 +129,33 @@ def test_a_nan_in_the_weights_reaches_the_log_probabilities() -> None:
     assert ((ids >= 0) & (ids < VOCAB)).all()
 
 
+@pytest.mark.parametrize("broken", [torch.nan, torch.inf])
+@pytest.mark.parametrize("place", [0, VOCAB - 1])
+def test_a_broken_output_bias_gives_no_log_probability_and_no_id_beyond_the_vocabulary(
+    broken: float, place: int
+) -> None:
+    model = rounded_model(output_bias=True)
+    with torch.no_grad():
+        model.output_projection.bias[place] = broken
+    engine = Int8Transformer(model, threads=2)
+    state = engine.start(*sentences(), max_rows=5, max_len=1)
+    log_probs, ids = engine.step_best(state, torch.ones(5, dtype=torch.int64), count=VOCAB)
+    assert log_probs.isnan().all()
+    assert ((ids >= 0) & (ids < VOCAB)).all()
+
+
+def test_minus_infinity_in_the_output_bias_is_a_token_that_is_never_chosen() -> None:
+    model = rounded_model(output_bias=True)
+    with torch.no_grad():
+        model.output_projection.bias[4:] = -torch.inf
+    engine = Int8Transformer(model, threads=2)
+    state = engine.start(*sentences(), max_rows=5, max_len=1)
+    log_probs, ids = engine.step_best(state, torch.ones(5, dtype=torch.int64), count=6)
+    assert torch.allclose(log_probs[:, :4].exp().sum(dim=-1), torch.ones(5), atol=1e-5)
+    assert (log_probs[:, 4:] == -torch.inf).all()
+    assert ((ids >= 0) & (ids < VOCAB)).all()
+
+
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_the_search_finds_what_it_finds_with_the_float_model(beam_size: int) -> None:
     model = rounded_model(seed=3)

@@ -13,7 +13,7 @@ from typing import BinaryIO, TextIO
 
 import typer
 
-from heedful.errors import HeedfulError, UserError
+from heedful.errors import HeedfulError, UserError, is_out_of_memory
 
 
 def write_line(text: str) -> None:
@@ -69,6 +69,10 @@ def exits() -> Iterator[None]:
     except OSError as error:
         place = error.filename or "The output"
         _fail(f"{place} cannot be read or written: {error.strerror or error}.", 1)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        _fail("The memory of this machine is too small for this, or others have it. Ask for less at once.", 1)
 
 
 def _fail(message: str, exit_code: int) -> None:

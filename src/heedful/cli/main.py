@@ -29,6 +29,7 @@ from heedful.cli.serve import serve
 from heedful.cli.train import train
 from heedful.cli.translate import translate
 from heedful.cli.tune import tune
+from heedful.waiting import spin_briefly
 
 
 class Verbs(TyperGroup):
@@ -86,4 +87,5 @@ def main() -> None:
     """Run the command line and leave with its exit code."""
     if not is_open(sys.stderr):  # closed before the start: what is said there goes nowhere
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    spin_briefly()
     app(prog_name="heedful")

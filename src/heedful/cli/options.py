@@ -5,6 +5,17 @@ from typing import Annotated
 
 import typer
 
+from heedful.errors import UserError
+
+
+def _check_beam(beam: int | None) -> int | None:
+    from heedful.config.training import MAX_BEAM_SIZE  # only here: help must not wait for the schema
+
+    if beam is not None and beam > MAX_BEAM_SIZE:
+        raise UserError(f"`--beam` must be at most {MAX_BEAM_SIZE}, but is {beam}.")
+    return beam
+
+
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's TOML file.")]
 Overrides = Annotated[
     list[str] | None,
@@ -24,7 +35,8 @@ Models = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 Beam = Annotated[
-    int | None, typer.Option("--beam", metavar="N", min=1, help="Hypotheses kept per sentence; 1 is greedy.")
+    int | None,
+    typer.Option("--beam", metavar="N", min=1, callback=_check_beam, help="Hypotheses kept per sentence; 1 is greedy."),
 ]
 Quantize = Annotated[str, typer.Option(metavar="HOW", help="int8, none, or auto: int8 on a CPU that is fast with it.")]
 

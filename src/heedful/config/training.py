@@ -9,7 +9,7 @@ from heedful.config.section import Section
 Count = Annotated[int, Field(ge=1)]
 
 MAX_BEAM_SIZE, MAX_LENGTH_PENALTY = 256, 10.0
-"""Beyond these a search is no better, and memory and numbers run out."""
+"""Wider beams cost memory and time in proportion, and translations have long ceased to get better."""
 
 
 class PaperSchedule(Section):

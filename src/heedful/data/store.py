@@ -28,7 +28,7 @@ from heedful.data.filters import FilterReport
 from heedful.data.readers import corpus_files
 from heedful.data.store_building import PAIRS, SEGMENTS, STORE, fill_store
 from heedful.errors import DataError, HeedfulError, UserError
-from heedful.files import cache_folder, publish_folder, remove_folder
+from heedful.files import cache_folder, make_private_folder, publish_folder, remove_folder, writing
 from heedful.text.ragged import Ragged
 from heedful.text.subword_dropout import NUM_CHOICES, SegmentationTable
 from heedful.text.subwords import Merges
@@ -129,6 +129,8 @@ def prepare_store(
         remove_folder(folder)
     if not folder.exists():
         say("Tokenising the training corpora.")
+        with writing(folder):
+            make_private_folder(folder.parent)
         try:
             publish_folder(folder, lambda partial: fill_store(partial, data, tokenizer, dropout))
         except HeedfulError:

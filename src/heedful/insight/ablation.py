@@ -21,6 +21,7 @@ from heedful.insight.trace import Trace, forced_log_probs
 from heedful.models.transformer import Transformer
 from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention
 from heedful.nn.layers import DecoderLayer, EncoderLayer
+from heedful.tasks.device import on_one_thread
 from heedful.tasks.translation import Translator
 from heedful.text.lines import one_line
 
@@ -76,6 +77,7 @@ def switched_off(model: Transformer, parts: Collection[Part]) -> Iterator[None]:
             handle.remove()
 
 
+@on_one_thread()
 def ablate(translator: Translator, trace: Trace, parts: Collection[Part], *, beam_size: int | None = None) -> Ablation:
     """Translate a traced text once more without `parts`, and ask what they did for the old translation.
 
@@ -96,6 +98,7 @@ def ablate(translator: Translator, trace: Trace, parts: Collection[Part], *, bea
     return Ablation(text, found.score, found.log_prob, old, old - trace.forced_log_prob)
 
 
+@on_one_thread()
 @torch.no_grad()
 def head_changes(
     translator: Translator, trace: Trace, *, before_pass: Callable[[], None] = lambda: None

@@ -20,6 +20,7 @@ from heedful.insight.attention_weights import Floats
 from heedful.insight.tokens import merge_words
 from heedful.insight.trace import Trace
 from heedful.models.transformer import Transformer
+from heedful.tasks.device import on_one_thread
 
 _MAX_LOGITS = 4_000_000  # of one pass: what bounds its memory, and how long nobody is asked whether to go on
 
@@ -39,6 +40,7 @@ class Attribution:
         return summed
 
 
+@on_one_thread()
 @torch.no_grad()
 def attribute(model: Transformer, trace: Trace, *, before_pass: Callable[[], None] = lambda: None) -> Attribution:
     """Attribute a traced translation to its source; `model` is the translator's `readable_model`.

@@ -22,6 +22,7 @@ from heedful.insight.attention_weights import KINDS, Floats, Kind, forced_pass
 from heedful.insight.beam_tree import BeamTree, grow_tree
 from heedful.insight.tokens import Token, source_tokens, target_tokens
 from heedful.models.transformer import Transformer
+from heedful.tasks.device import on_one_thread
 from heedful.tasks.output_warnings import OutputWarning
 from heedful.tasks.plan import Unit, without_surrogates
 from heedful.tasks.translation import Translator
@@ -157,6 +158,7 @@ class Reading:
         return list(self.unit.source_ids)
 
 
+@on_one_thread()
 def trace_translation(
     translator: Translator,
     text: str,

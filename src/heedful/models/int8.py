@@ -13,6 +13,7 @@ from ctypes import POINTER, c_float, c_int8, c_int32, c_int64, c_void_p
 import torch
 from torch import Tensor, nn
 
+from heedful.errors import HeedfulError
 from heedful.models.folder import ModelFolder, construct, restore_model
 from heedful.models.rounded_weights import RoundedWeights, quantize_rows
 from heedful.models.transformer import Transformer
@@ -52,14 +53,16 @@ class _EngineSpec(ctypes.Structure):
 class Int8Search:
     """The state of one search, kept by the engine; see `Decodable`."""
 
-    def __init__(self, owner: "Int8Transformer", handle: int, max_rows: int, max_len: int, positions: Tensor) -> None:
+    def __init__(
+        self, owner: "Int8Transformer", handle: c_void_p, max_rows: int, max_len: int, positions: Tensor
+    ) -> None:
         self.handle = handle
         self.positions = positions  # [max_len, dim]
         self.max_rows, self.max_len, self.length = max_rows, max_len, 0
         self._owner = owner  # the engine must outlive its searches
 
     def __del__(self) -> None:
-        self._owner.library.heedful_free_search(c_void_p(self.handle))
+        self._owner.library.heedful_free_search(self.handle)
 
 
 def restore_int8(folder: ModelFolder, *, threads: int | None = None) -> "Int8Transformer":
@@ -79,8 +82,6 @@ class Int8Transformer:
     ) -> None:
         """Pack the weights of `model`; with `rounded`, which has its matrices, those in the model may be empty."""
         self.library = open_library()
-        self.library.heedful_new_engine.restype = c_void_p
-        self.library.heedful_start.restype = c_void_p
         self.dim, self.num_encoder_layers = model.dim, len(model.encoder.layers)
         self.source_vocab_size = model.source_embedding.weight.size(0)
         self.vocab_size = model.output_projection.weight.size(0)
@@ -88,7 +89,10 @@ class Int8Transformer:
         _check_shapes(model, self.library.heedful_lanes())
         # While the engine packs them the tensors must stay alive, hence the list.
         alive: list[Tensor] = []
-        self.handle: int = self.library.heedful_new_engine(ctypes.byref(_describe(model, rounded, alive, threads)))
+        handle = c_void_p()
+        spec = _describe(model, rounded, alive, threads)
+        _check(self.library.heedful_new_engine(ctypes.byref(spec), ctypes.byref(handle)))
+        self.handle = handle.value
 
     @classmethod
     def is_available(cls) -> bool:
@@ -123,7 +127,9 @@ class Int8Transformer:
         assert int(lengths.min()) > 0, "every sentence has at least its end symbol"
         assert 0 <= int(tokens.min()) <= int(tokens.max()) < self.source_vocab_size, "the engine does not check ids"
         source = _position_table(self.source_positions, int(lengths.max()), self.dim)
-        handle = self.library.heedful_start(
+        target = _position_table(self.target_positions, max_len, self.dim)
+        handle = c_void_p()
+        status = self.library.heedful_start(
             c_void_p(self.handle),
             c_void_p(tokens.data_ptr()),
             c_void_p(lengths.data_ptr()),
@@ -131,18 +137,19 @@ class Int8Transformer:
             c_void_p(source.data_ptr()),
             c_int64(max_rows),
             c_int64(max_len),
+            ctypes.byref(handle),
         )
-        target = _position_table(self.target_positions, max_len, self.dim)
+        _check(status)
         search = Int8Search(self, handle, max_rows, max_len, target)
         for layer in range(self.num_encoder_layers + 1):
             before_layer()
-            self.library.heedful_encode(c_void_p(handle), c_int32(layer))
+            _check(self.library.heedful_encode(handle, c_int32(layer)))
         return search
 
     def step(self, state: Int8Search, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
         """Append token_ids [rows] to the rows that parents [rows] name; returns logits [rows, vocab]."""
         logits = torch.empty(token_ids.numel(), self.vocab_size)
-        self.library.heedful_step(*_advance(state, token_ids, parents), c_void_p(logits.data_ptr()))
+        _check(self.library.heedful_step(*_advance(state, token_ids, parents), c_void_p(logits.data_ptr())))
         return logits
 
     def step_best(
@@ -153,10 +160,19 @@ class Int8Transformer:
         log_probs = torch.empty(rows, count)
         ids = torch.empty(rows, count, dtype=torch.int64)
         arguments = _advance(state, token_ids, parents)
-        self.library.heedful_step_best(
+        status = self.library.heedful_step_best(
             *arguments, c_int32(count), c_void_p(log_probs.data_ptr()), c_void_p(ids.data_ptr())
         )
+        _check(status)
         return log_probs, ids
+
+
+def _check(status: int) -> None:
+    """Raise what the engine's status says; `Status` in native/transformer.cpp has the numbers."""
+    if status == 1:
+        raise MemoryError("The int8 engine was refused the memory it asked for.")
+    if status:
+        raise HeedfulError(f"The int8 engine failed (status {status}). Go on with `--quantize none`.")
 
 
 def _advance(
@@ -170,7 +186,7 @@ def _advance(
     position = state.positions.data_ptr() + state.length * state.positions.size(1) * 4
     state.length += 1
     return (
-        c_void_p(state.handle),
+        state.handle,
         c_void_p(token_ids.data_ptr()),
         c_void_p(None if parents is None else parents.data_ptr()),
         c_int64(rows),

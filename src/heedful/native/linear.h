@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "products.h"
@@ -24,14 +26,18 @@ struct Freer {
     void operator()(T* pointer) const { std::free(pointer); }
 };
 
-// Memory that is aligned for vectors and not touched before it is used.
+// Memory that is aligned for vectors and not touched before it is used; std::bad_alloc where it is refused.
 template <typename T>
 using Buffer = std::unique_ptr<T[], Freer<T>>;
 
 template <typename T>
 Buffer<T> allocate(long count) {
-    const long bytes = (count * long(sizeof(T)) + 127) / 64 * 64;
-    return Buffer<T>(static_cast<T*>(std::aligned_alloc(64, bytes)));
+    long bytes;
+    if (__builtin_mul_overflow(count, long(sizeof(T)), &bytes) || bytes > std::numeric_limits<long>::max() - 127)
+        throw std::bad_alloc();
+    auto* memory = static_cast<T*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64));
+    if (!memory) throw std::bad_alloc();
+    return Buffer<T>(memory);
 }
 
 constexpr int kGroup = 2 * kLanes;  // outputs computed together
@@ -100,6 +106,7 @@ class Linear {
             const bool real = out < outputs;
             scales_[out] = real ? scales[out] : 0.0f;
             bias_[out] = real && bias ? bias[out] : 0.0f;
+            is_sound_ &= std::isfinite(scales_[out]) && bias_[out] < std::numeric_limits<float>::infinity();
             beginnings_[out] = 0;
             for (int in = 0; in < inputs; ++in) {
                 const int8_t weight = real ? weights[long(out) * inputs + in] : 0;
@@ -111,6 +118,9 @@ class Linear {
 
     int groups() const { return groups_; }
     int padded_outputs() const { return groups_ * kGroup; }
+
+    // Whether no output is a NaN or +infinity whatever is read; -infinity in the bias is an output that is never chosen.
+    bool is_sound() const { return is_sound_; }
 
     // One row of W as floats, times `factor`: the embedding of a token, when W is the output projection as well.
     void read_row(int out, float factor, float* to) const {
@@ -205,6 +215,7 @@ class Linear {
     }
 
     int groups_ = 0;
+    bool is_sound_ = true;
     Buffer<int8_t> packed_;
     Buffer<float> scales_, bias_;
     Buffer<int32_t> beginnings_;  // of each output's sum

@@ -35,7 +35,6 @@ struct Search {
     // Room for `rows` rows of everything a layer computes.
     void reserve(long rows) {
         if (rows <= reserved) return;
-        reserved = rows;
         long width = 4 * kGroup;
         for (const auto& layer : engine.encoder) width = std::max<long>({width, layer.expand.padded_outputs(), layer.query_key_value.padded_outputs()});
         for (const auto& layer : engine.decoder) width = std::max<long>({width, layer.expand.padded_outputs(), layer.query_key_value.padded_outputs()});
@@ -45,6 +44,7 @@ struct Search {
         wide = allocate<float>(rows * width);
         back = allocate<float>(rows * width);
         quantized.reserve(rows, int(width));
+        reserved = rows;
     }
 
     // Do something for every row; few rows are not worth waking the team.
@@ -268,10 +268,12 @@ struct Search {
 
     void write_best(long rows, int count, float* log_probs, int64_t* ids) {
         const long chunks = num_chunks();
+        const bool is_sound = engine.projection.is_sound();
         if (long(sums.size()) < rows * chunks) sums.resize(rows * chunks);
         for (auto& list : best) list.reset(count);
         project(rows, [&](const float* here, long row, long chunk, int width, int member) {
-            sums[row * chunks + chunk] = look_at(here, width, chunk * kChunk, best[member * max_rows + row]);
+            const int real = int(std::min<long>(width, engine.projection.outputs - chunk * kChunk));
+            sums[row * chunks + chunk] = look_at(here, width, real, chunk * kChunk, best[member * max_rows + row]);
         });
         for_rows(rows, [&](long row, int) {
             Best& list = best[row];
@@ -287,7 +289,7 @@ struct Search {
             const float log_sum = peak + float(std::log(total));
             const float broken = std::numeric_limits<float>::quiet_NaN();
             for (int i = 0; i < count; ++i) {
-                const bool known = i < int(list.ids.size()) && std::isfinite(quantized.scales[row]);
+                const bool known = is_sound && i < int(list.ids.size()) && std::isfinite(quantized.scales[row]);
                 log_probs[row * count + i] = known ? list.logits[i] - log_sum : broken;
                 ids[row * count + i] = known ? list.ids[i] : i;
             }

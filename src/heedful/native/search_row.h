@@ -41,14 +41,14 @@ struct LogSum {
 };
 
 // Look at `size` logits whose first has the id `first`: keep the best, return the sum. `size` is a multiple of kLanes;
-// what lies beyond the vocabulary is -inf.
-inline LogSum look_at(const float* logits, int size, int64_t first, Best& best) {
+// the first `real` of them belong to the vocabulary, the others are -inf and never kept.
+inline LogSum look_at(const float* logits, int size, int real, int64_t first, Best& best) {
     Floats peaks = load(logits);
     for (int i = kLanes; i < size; i += kLanes) peaks = larger(load(logits + i), peaks);
     const float peak = largest(peaks);
     // `not below` rather than `above`: while fewer than `count` are known the bar is -inf, and -inf may be among them.
     if (!(peak < best.bar()))
-        for (int i = 0; i < size; ++i)
+        for (int i = 0; i < real; ++i)
             if (!(logits[i] < best.bar())) best.offer(logits[i], first + i);
     Floats total{};
     if (peak > -std::numeric_limits<float>::infinity())

@@ -2,14 +2,18 @@
 //
 // A decoder step is some seventy short jobs, so the cost of starting one decides everything: helpers spin for a moment
 // before they sleep, and a job begins with one atomic store. Tasks are claimed, not assigned: a helper that is asleep, or
-// was pushed off its core by another program, claims nothing, and nobody waits for it.
+// was pushed off its core by another program, claims nothing, and nobody waits for it. A member that is in the midst of a
+// task when it is pushed off has to be waited for: by yielding, which gives it the core, never by spinning for long.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -23,8 +27,14 @@ class Team {
   public:
     using Work = std::function<void(long task, int member)>;
 
-    explicit Team(int size) : size_(std::max(size, 1)) {
-        for (int member = 1; member < size_; ++member) helpers_.emplace_back([this, member] { serve(member); });
+    // As many members as were asked for, or as the operating system grants: results do not depend on their number.
+    explicit Team(int size) {
+        helpers_.reserve(std::max(size, 1));
+        try {
+            for (int member = 1; member < size; ++member) helpers_.emplace_back([this, member] { serve(member); });
+        } catch (const std::system_error&) {
+        }
+        size_ = int(helpers_.size()) + 1;
     }
 
     ~Team() {
@@ -40,6 +50,7 @@ class Team {
     long parts_of(long rows) const { return size_ * (rows < 8 ? 3 : 8); }
 
     // Call work(task, member) once for each task below `tasks`, on whichever member is free, and return when all are done.
+    // What a task throws is thrown here, once all have ended.
     void run(long tasks, const Work& work) {
         if (size_ == 1 || tasks == 1) {
             for (long task = 0; task < tasks; ++task) work(task, 0);
@@ -51,6 +62,7 @@ class Team {
         help(0);
         for (int spins = 0; open_.load(std::memory_order_acquire) != 0; ++spins)
             spins < kSpins ? relax() : std::this_thread::yield();
+        if (failed_.exchange(false)) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
 
   private:
@@ -68,7 +80,11 @@ class Team {
         while (uint32_t(board) != 0) {
             if (!board_.compare_exchange_weak(board, board - 1, std::memory_order_acq_rel)) continue;
             // The job cannot end before this task has, so `work_` is still its own.
-            (*work_)(long(uint32_t(board)) - 1, member);
+            try {
+                (*work_)(long(uint32_t(board)) - 1, member);
+            } catch (...) {
+                if (!failed_.exchange(true)) failure_ = std::current_exception();
+            }
             open_.fetch_sub(1, std::memory_order_acq_rel);
             board = board_.load(std::memory_order_acquire);
         }
@@ -86,10 +102,11 @@ class Team {
         }
     }
 
-    int size_;
+    int size_ = 1;
     std::vector<std::thread> helpers_;
     const Work* work_ = nullptr;
-    std::atomic<bool> stopping_{false};
+    std::atomic<bool> stopping_{false}, failed_{false};
+    std::exception_ptr failure_;  // of the first task that threw
     alignas(64) std::atomic<uint64_t> board_{0};
     alignas(64) std::atomic<long> open_{0};
 };

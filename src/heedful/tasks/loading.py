@@ -4,6 +4,7 @@ Finds the folders, checks them (models/folder.py does), builds the models and pu
 pays. Several models become one: an ensemble, whose members must cut text into the same tokens.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,7 +19,7 @@ from heedful.models.folder import ModelFolder, load_model_folder, restore_model
 from heedful.models.int8 import restore_int8
 from heedful.models.rounded_weights import RoundedWeights
 from heedful.models.transformer import Transformer
-from heedful.native.library import NativeUnavailableError, must_compile
+from heedful.native.library import NativeUnavailableError, open_library
 from heedful.tasks.device import choose_device
 from heedful.tasks.directions import Directions
 from heedful.tasks.folder_tokenizers import translation_tokenizer
@@ -41,7 +42,8 @@ def load_translator(
 ) -> Translator:
     """Load a model folder (or that of a run folder) for translation; several make an ensemble, None is the bundled one.
 
-    `say` is told in a sentence when the user has to wait for a compiler. `kind` is the class that is wanted.
+    `say` is told in a sentence when the user has to wait for a compiler, and what hinders the int8 engine; without
+    `say` the latter is a Python warning. `kind` is the class that is wanted.
     """
     quantize = "none" if quantize is None else quantize
     if quantize not in ("auto", "int8", "none"):
@@ -53,10 +55,24 @@ def load_translator(
     found = [find_model_folder(path) for path in paths or [None]]
     folders = [load_model_folder(path) for path in found]
     _check_alike(found, folders)
-    if say is not None and quantize != "none" and chosen.type == "cpu" and must_compile():
-        say("Compiling the int8 engine for this processor: once, some ten seconds (--quantize none does without).")
+    if quantize != "none" and chosen.type == "cpu":
+        _prepare_engine(say, insist=quantize == "int8")
     float_twin = partial(_float_twin, found[0], chosen) if len(found) == 1 else None
     return translator_of(folders, chosen, quantize=quantize, kind=kind, float_twin=float_twin)
+
+
+def _prepare_engine(say: Callable[[str], None] | None, *, insist: bool) -> None:
+    """Have the int8 engine compiled, where that is possible; without it models run in floats, unless we `insist`."""
+    try:
+        open_library(say or (lambda _: None), insist=insist)
+    except NativeUnavailableError as error:
+        if insist:
+            raise
+        told = f"{error}\nGoing on without it, which is slower."
+        if error.is_news and say is not None:
+            say(f"warning: {told}")
+        elif error.is_news:
+            warnings.warn(told, stacklevel=3)
 
 
 def translator_of(

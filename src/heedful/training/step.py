@@ -16,7 +16,7 @@ from typing import Protocol, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, is_out_of_memory
 from heedful.training.loss import LossSum
 from heedful.training.optimizer import set_learning_rate
 from heedful.training.state import MAX_SKIPPED_IN_A_ROW, Tally, TrainState
@@ -134,8 +134,8 @@ def _gradients_in_memory(
         try:
             num_tokens = torch.full((), float(sum(part.num_target_tokens for part in parts)), device=state.device)
             return gradients_of(state.model, loss_function, parts, num_tokens, bf16=bf16)
-        except RuntimeError as error:
-            if not _is_out_of_memory(error):
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
                 raise
         # Outside the handler: the exception no longer holds the frames, and with them the tensors, of the failed pass.
         # What the pass has left on the parameters is incomplete and must not be added to.
@@ -162,10 +162,6 @@ def _cut_smaller(state: TrainState, batches: Sequence[BatchT], report: Callable[
         f"The memory of {state.device} ran out at step {state.step + 1}: batches are now cut into "
         f"{state.num_parts} parts. The result is the same; a lower `training.batch_tokens` is faster."
     )
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
 def _gradient_norm(model: nn.Module) -> Tensor:

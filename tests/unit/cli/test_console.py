@@ -36,6 +36,14 @@ def test_the_operating_systems_complaint_becomes_a_sentence(capsys: pytest.Captu
     assert outcome_of(error, capsys) == (1, "error: /secret cannot be read or written: Permission denied.\n")
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")]
+)
+def test_want_of_memory_becomes_a_sentence(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    sentence = "The memory of this machine is too small for this, or others have it. Ask for less at once."
+    assert outcome_of(error, capsys) == (1, f"error: {sentence}\n")
+
+
 def test_a_fault_of_ours_keeps_its_traceback() -> None:
     with pytest.raises(ZeroDivisionError), exits():
         _ = 1 / 0

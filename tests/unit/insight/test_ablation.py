@@ -10,6 +10,8 @@ from torch import nn
 from heedful.errors import UserError
 from heedful.insight.ablation import Head, Layer, ablate, head_changes, switched_off
 from heedful.insight.attention_weights import KINDS, attention_modules, watch_attention
+from heedful.insight.attribution import attribute
+from heedful.insight.trace import trace_translation
 
 from .small_models import SENTENCE, draw_model, small_translator
 
@@ -120,3 +122,22 @@ def test_parts_that_are_not_there_are_refused(part, sentence) -> None:
     with pytest.raises(UserError) as refusal:
         ablate(translator, translator.translate(SENTENCE, trace=True), [part])
     assert str(refusal.value) == sentence
+
+
+def test_one_sentence_is_looked_into_on_one_thread() -> None:
+    """Its matrices are too small to be shared out: on a busy machine threads would mostly wait for each other."""
+    translator = small_translator()
+    seen: set[int] = set()
+    for module in translator.readable_model.modules():
+        module.register_forward_pre_hook(lambda *_: seen.add(torch.get_num_threads()))
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        trace = trace_translation(translator, SENTENCE)
+        attribute(translator.readable_model, trace)
+        head_changes(translator, trace)
+        ablate(translator, trace, [Head("cross", 0, 0)])
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == {1}

@@ -32,6 +32,26 @@ def test_a_single_row_that_does_not_fit_is_an_error_that_says_what_to_do():
         within_memory(doubled_within(0, []), [1, 2])
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("The int8 engine was refused the memory it asked for."),
+        RuntimeError(
+            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you ..."
+        ),
+    ],
+)
+def test_memory_the_machine_refuses_is_halved_too_and_has_a_sentence(error):
+    def work(rows):
+        if len(rows) > 1:
+            raise error
+        return list(rows)
+
+    assert within_memory(work, [1, 2, 3]) == [1, 2, 3]
+    with pytest.raises(HeedfulError, match="The memory of this machine does not hold even one sentence"):
+        within_memory(lambda rows: work([*rows, 0]), [1])
+
+
 def test_other_errors_are_not_taken_for_want_of_memory():
     def work(rows):
         raise RuntimeError("something else")
