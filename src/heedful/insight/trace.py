@@ -194,6 +194,11 @@ def read_text(translator: Translator, text: str, *, to: str | None, from_: str |
     if not text:
         raise UserError("The text to look into must not be empty, but is.")
     route = translator.directions.route(text, from_, to)
+    if route.is_unknown:
+        raise UserError(
+            f"The text must be in one of the model's languages, but {route.found}. "
+            "Say the language with --from to look into it anyway."
+        )
     if not route.steps or route.target is None:
         raise UserError(f'The text must be in another language than "{route.target}", but seems to be in it already.')
     warnings: tuple[OutputWarning, ...] = ()

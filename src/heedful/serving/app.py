@@ -144,14 +144,18 @@ def _add_libretranslate(app: FastAPI, server: Server) -> None:
 
     @app.post("/detect", response_model=list[DetectedLanguage], openapi_extra=takes(DetectRequest), tags=["translate"])
     async def detect_language(request: Request) -> Response:
-        """Say which languages a text, or the texts of a list together, are probably in, the most probable first."""
+        """Say which languages a text, or the texts of a list together, are probably in, the most probable first.
+
+        These may be languages that no model translates from; `und` is one that has no name here.
+        """
         asked = await body_of(DetectRequest, request)
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
         check_characters(texts)
+        first, *others = detect("\n".join(texts))
         return JSONResponse(
             [
                 {"language": found.language, "confidence": percent(found.confidence)}
-                for found in detect("\n".join(texts))
+                for found in (first, *(other for other in others if percent(other.confidence) > 0))
             ]
         )
 

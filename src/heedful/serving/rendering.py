@@ -12,26 +12,8 @@ from heedful.serving.writing import Piece
 from heedful.tasks.classification import Classification
 from heedful.tasks.output_warnings import OutputWarning
 from heedful.tasks.translation import Translation
-
-_NAMES = {
-    "ar": "Arabic",
-    "cs": "Czech",
-    "de": "German",
-    "en": "English",
-    "es": "Spanish",
-    "fr": "French",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ru": "Russian",
-    "sv": "Swedish",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "zh": "Chinese",
-}
+from heedful.text.language_names import language_name
+from heedful.text.scripts import UNDETERMINED
 
 
 def answer_of(asked: TranslateRequest, done: Sequence[TranslatedText]) -> dict[str, Any]:
@@ -76,7 +58,7 @@ def languages_of(pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     return [
         {
             "code": source,
-            "name": _NAMES.get(source, source),
+            "name": language_name(source),
             "targets": list(dict.fromkeys(into for origin, into in pairs if origin == source)),
         }
         for source in sources
@@ -107,7 +89,8 @@ def _detected(one: TranslatedText) -> dict[str, Any]:
     confidence = one.route.confidence
     # A text without letters is in no language; one the model knows only one language for is in that.
     known = 100.0 if one.route.source else 0.0
-    return {"language": one.route.source or "en", "confidence": known if confidence is None else percent(confidence)}
+    unnamed = UNDETERMINED if one.route.is_unknown else "en"
+    return {"language": one.route.source or unnamed, "confidence": known if confidence is None else percent(confidence)}
 
 
 def _details(unit: Translation) -> dict[str, Any]:

@@ -118,9 +118,8 @@ async def _look(server: Server, asked: OneSentence, look: Look) -> dict[str, Any
         return {**found, "model": None, "run": run.id, "checkpoint": asked.checkpoint}
     engine = server.engines.find_translator(asked.model, source, asked.target)
     (plan,) = engine.plan([asked.q.replace("\n", " ")], Asked(source, asked.target))
-    found = await engine.exclusively(
-        lambda translator: look(translator, plan.route.source, plan.route.target), num_tokens
-    )
+    known = source if plan.route.is_unknown else plan.route.source
+    found = await engine.exclusively(lambda translator: look(translator, known, plan.route.target), num_tokens)
     return {**found, "model": engine.id, "run": None, "checkpoint": None}
 
 

@@ -14,7 +14,7 @@ from heedful.serving.interruption import InterruptibleModel
 from heedful.serving.limits import Limits
 from heedful.serving.texts import TextPlan, TranslatedText, assemble, plan_text
 from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace
-from heedful.tasks.translation import Translation, Translator
+from heedful.tasks.translation import Translation, Translator, left_as_it_is
 from heedful.text.sentences import split_sentences
 
 
@@ -66,9 +66,14 @@ class TranslationEngine(Workplace):
 
     async def translate(self, plans: Sequence[TextPlan], asked: Asked) -> list[TranslatedText]:
         """Translate planned texts together with whatever else is waiting; raises `RefusedError`."""
-        items = [self.item(_key(plan, asked), unit.text, unit.num_tokens) for plan in plans for unit in plan.units]
+        items = [
+            self.item(_key(plan, asked), unit.text, unit.num_tokens)
+            for plan in plans
+            if not plan.route.is_unknown
+            for unit in plan.units
+        ]
         done = iter(await self.results(items))
-        return [assemble(plan, [next(done) for _ in plan.units]) for plan in plans]
+        return [_untranslated(plan) or assemble(plan, [next(done) for _ in plan.units]) for plan in plans]
 
     async def stream(self, text: str, asked: Asked) -> AsyncIterator[Written | TranslatedText]:
         """Translate sentence by sentence and yield each when it is done, in order; greedy search also tells its tokens.
@@ -85,7 +90,7 @@ class TranslationEngine(Workplace):
             for plan, ear in zip(plans, heard, strict=True)
         ]
         parts = [
-            [self.item(key, unit.text, unit.num_tokens) for unit in plan.units]
+            [] if plan.route.is_unknown else [self.item(key, unit.text, unit.num_tokens) for unit in plan.units]
             for plan, key in zip(plans, keys, strict=True)
         ]
         items = [item for part in parts for item in part]
@@ -96,7 +101,7 @@ class TranslationEngine(Workplace):
                 results.add_done_callback(lambda _, ear=ear: ear.put_nowait(None))  # type: ignore[misc]
                 while (written := await ear.get()) is not None:
                     yield written
-                yield assemble(plan, await results)
+                yield _untranslated(plan) or assemble(plan, await results)
         finally:
             self.queue.withdraw(items)
 
@@ -147,6 +152,13 @@ class _Speller:
         self._ids.append(token_ids[0])
         written = Written(self._tokenizer.target_piece(token_ids[0]), self._tokenizer.decode_target(self._ids))
         self._loop.call_soon_threadsafe(self._heard.put_nowait, written)
+
+
+def _untranslated(plan: TextPlan) -> TranslatedText | None:
+    """Return a text in a language the model does not know as it is; None for others, which are translated."""
+    if not plan.route.is_unknown:
+        return None
+    return assemble(plan, [left_as_it_is(unit.text, plan.route) for unit in plan.units])
 
 
 def _key(plan: TextPlan, asked: Asked) -> TranslationKey:

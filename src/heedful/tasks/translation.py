@@ -384,6 +384,11 @@ def _batches_by_length(parts: Sequence[list[int]], batch_tokens: int) -> Iterato
         start += rows
 
 
+def left_as_it_is(text: str, route: Route) -> Translation:
+    """Say of a text that it was not translated, and why."""
+    return _translation(text, route, _Draft.of(text))
+
+
 def _translation(text: str, route: Route, draft: _Draft) -> Translation:
     """Say what became of a text: how it was translated, then what is doubtful about it."""
     warnings = draft.warnings
@@ -391,7 +396,11 @@ def _translation(text: str, route: Route, draft: _Draft) -> Translation:
         untrained = f'the model was not trained from "{route.source}" to "{route.target}"'
         message = f'{untrained}, so the text was translated through "{route.steps[0]}".'
         warnings = (OutputWarning("pivot", message), *warnings)
-    if text and not route.steps:
+    if text and route.is_unknown:
+        remedy = "Say the language with --from to translate it anyway."
+        message = f"the text {route.found}, and was left as it is. {remedy}"
+        warnings = (OutputWarning("unknown_language", message), *warnings)
+    elif text and not route.steps:
         message = f'the text is in "{route.target}" already and was left as it is.'
         warnings = (OutputWarning("unchanged", message), *warnings)
     alternatives = draft.alternatives if route.steps else _Draft.of(one_line(text)).alternatives
