@@ -135,6 +135,31 @@ def test_examples_in_six_directions(bundled_server, visited) -> None:
         assert output(page) == asked(bundled_server, page.input_value("textarea"), "en")["translatedText"]
 
 
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [
+        ("en", "This seems to be Spanish, which the model does not know."),
+        ("zh-CN", "这似乎是西班牙语，模型不会这种语言。"),
+    ],
+)
+def test_a_language_the_model_does_not_know_is_said_and_left_as_it_is(bundled_server, visited, locale, said) -> None:
+    sentence = "¿Dónde está la estación?"
+    for text in (sentence, " ".join([sentence] * 30)):
+        with visited(bundled_server, f"?text={quote(text)}&target=de", locale=locale) as page:
+            assert output(page) == text
+            assert page.inner_text(".detected") == said
+            assert page.locator(".notice").count() == 1
+            page.locator("button.swap").click()
+            page.wait_for_function("document.querySelector('select').value === 'de'")
+
+
+def test_text_from_right_to_left_is_set_so(bundled_server, visited) -> None:
+    with visited(bundled_server, f"?text={quote('أين المحطة؟')}&target=de") as page:
+        assert output(page) == "أين المحطة؟"
+        for field in ("textarea", ".output"):
+            assert page.locator(field).evaluate("element => getComputedStyle(element).direction") == "rtl"
+
+
 def test_copies_the_translation_and_the_command(bundled_server, visited) -> None:
     with visited(
         bundled_server, f"?text={quote(chr(39) + SENTENCE)}", permissions=["clipboard-read", "clipboard-write"]

@@ -101,6 +101,21 @@ def test_the_language_is_detected_line_by_line(heedful) -> None:
     assert translations[3] == ""
 
 
+def test_a_language_it_does_not_know_is_left_as_it_is(heedful) -> None:
+    result = heedful("translate", "¿Dónde está la estación?", "--to", "de")
+    assert (result.returncode, result.stdout.decode()) == (0, "¿Dónde está la estación?\n")
+    assert result.stderr.decode().endswith(
+        'line 1: the text seems to be in Spanish ("es"), which this model does not translate from, and was left as it '
+        "is. Say the language with --from to translate it anyway.\n"
+    )
+    result = heedful("explain", "¿Dónde está la estación?", "--to", "de", "--out", "page.html")
+    assert result.returncode == 2
+    assert result.stderr.decode() == (
+        'Error: The text must be in one of the model\'s languages, but seems to be in Spanish ("es"), which this model '
+        "does not translate from. Say the language with --from to look into it anyway.\n"
+    )
+
+
 def test_it_works_at_once_on_the_command_line_with_alternatives(heedful) -> None:
     result = heedful("translate", "Where is the station?", "--to", "zh")
     assert (result.returncode, result.stderr) == (0, b"")

@@ -90,6 +90,33 @@ def test_a_client_that_is_not_ours_works(server: ServerProcess, translator: Tran
     assert best["confidence"] > 90
 
 
+def test_a_language_no_model_knows_is_named_and_left_as_it_is(server: ServerProcess, translator: Translator) -> None:
+    spanish, arabic = "Hola.\n\n¿Dónde está la estación?", "أين المحطة؟"
+    status, found = post(server, "/detect", {"q": spanish})
+    assert (status, found[0]["language"]) == (200, "es")
+    assert found[0]["confidence"] > 90
+    assert all(one["confidence"] > 0 for one in found)
+    assert post(server, "/detect", {"q": "12,345"})[1] == [{"language": "und", "confidence": 100.0}]
+    request = {"q": [spanish, SENTENCES[0], arabic, "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], "target": "de", "details": True, "alternatives": 1}
+    status, answer = post(server, "/translate", {**request, "source": "auto"})
+    assert status == 200
+    english = translator.translate(SENTENCES[0], from_="en", to="de", beam_size=None)
+    assert answer["translatedText"] == [spanish, english, arabic, "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"]
+    assert [one["language"] for one in answer["detectedLanguage"]] == ["es", "en", "ar", "und"]
+    codes = [[warning["code"] for unit in units for warning in unit["warnings"]] for units in answer["details"]]
+    assert codes[0] == ["unknown_language"] * 2
+    assert codes[2:] == [["unknown_language"]] * 2
+    assert "unknown_language" not in codes[1]
+    for beam in (1, 2):
+        told = events(server, {"q": f"{arabic} {SENTENCES[0]}.", "source": "auto", "target": "de", "beam": beam})
+        sentences = [data for name, data in told if name == "sentence"]
+        assert sentences[0]["text"] == arabic
+        assert [warning["code"] for warning in sentences[0]["warnings"]] == ["unknown_language"]
+    status, refused = post(server, "/api/trace", {"q": spanish, "source": "auto", "target": "de"})
+    assert status == 400
+    assert "seems to be in Spanish" in refused["error"]
+
+
 def test_a_list_gives_lists_and_alternatives_are_the_others(server: ServerProcess, translator: Translator) -> None:
     status, answer = post(server, "/translate", {"q": SENTENCES, "source": "auto", "target": "fr", "alternatives": 1})
     expected = translator.translate_detailed(SENTENCES, to="fr", n_best=2)

@@ -218,6 +218,11 @@ def read_text(
         raise UserError("The text to look into must not be empty, but is.")
     (plan,) = translator.planner.plan([text], from_, to)
     units, route = plan.units, plan.route
+    if route.is_unknown:
+        raise UserError(
+            f"The text must be in one of the model's languages, but {route.found}. "
+            "Say the language with --from to look into it anyway."
+        )
     if not units or route.target is None:
         raise UserError(f'The text must be in another language than "{route.target}", but seems to be in it already.')
     if not 0 <= sentence < len(units):

@@ -150,13 +150,21 @@ def _add_libretranslate(app: FastAPI, server: Server) -> None:
 
     @app.post("/detect", response_model=list[DetectedLanguage], openapi_extra=takes(DetectRequest), tags=["translate"])
     async def detect_language(request: Request) -> Response:
-        """Say which languages a text, or the texts of a list together, are probably in, the most probable first."""
+        """Say which languages a text, or the texts of a list together, are probably in, the most probable first.
+
+        These may be languages that no model translates from; `und` is one that has no name here.
+        """
         asked = await body_of(DetectRequest, request, server)
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
         check_characters(texts)
         text = "\n".join(texts)
-        found = await server.preparation.prepare(lambda: detect(text), len(text))
-        return JSONResponse([{"language": one.language, "confidence": percent(one.confidence)} for one in found])
+        first, *others = await server.preparation.prepare(lambda: detect(text), len(text))
+        return JSONResponse(
+            [
+                {"language": found.language, "confidence": percent(found.confidence)}
+                for found in (first, *(other for other in others if percent(other.confidence) > 0))
+            ]
+        )
 
 
 def _add_own(app: FastAPI, server: Server) -> None:

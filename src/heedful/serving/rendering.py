@@ -11,26 +11,8 @@ from heedful.serving.writing import Piece
 from heedful.tasks.classification import Classification
 from heedful.tasks.output_warnings import OutputWarning
 from heedful.tasks.translated import TranslatedUnit, Translation
-
-_NAMES = {
-    "ar": "Arabic",
-    "cs": "Czech",
-    "de": "German",
-    "en": "English",
-    "es": "Spanish",
-    "fr": "French",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ru": "Russian",
-    "sv": "Swedish",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "zh": "Chinese",
-}
+from heedful.text.language_names import language_name
+from heedful.text.scripts import UNDETERMINED
 
 
 def answer_of(asked: TranslateRequest, done: Sequence[Translation]) -> dict[str, Any]:
@@ -42,6 +24,7 @@ def answer_of(asked: TranslateRequest, done: Sequence[Translation]) -> dict[str,
         answer["detectedLanguage"] = [_detected(one) for one in done]
     if asked.details:
         answer["details"] = [[_details(unit) for unit in one.units] for one in done]
+        answer["warnings"] = [_warnings(one.warnings) for one in done]
     return {name: values[0] for name, values in answer.items()} if isinstance(asked.q, str) else answer
 
 
@@ -80,7 +63,7 @@ def languages_of(pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     return [
         {
             "code": source,
-            "name": _NAMES.get(source, source),
+            "name": language_name(source),
             "targets": list(dict.fromkeys(into for origin, into in pairs if origin == source)),
         }
         for source in sources
@@ -111,7 +94,9 @@ def _detected(one: Translation) -> dict[str, Any]:
     confidence = one.source_confidence
     # A text without letters is in no language; one the model knows only one language for is in that.
     known = 100.0 if one.source_language else 0.0
-    return {"language": one.source_language or "en", "confidence": known if confidence is None else percent(confidence)}
+    unnamed = UNDETERMINED if any(warning.code == "unknown_language" for warning in one.warnings) else "en"
+    language = one.source_language or unnamed
+    return {"language": language, "confidence": known if confidence is None else percent(confidence)}
 
 
 def _details(unit: TranslatedUnit) -> dict[str, Any]:

@@ -133,9 +133,8 @@ async def _look(server: Server, asked: OneSentence, look: Look) -> dict[str, Any
     (plan,) = await server.preparation.prepare(
         lambda: engine.plan([asked.q], Asked(source, asked.target)), len(asked.q)
     )
-    found = await engine.alone(
-        lambda check: look(engine.translator, plan.route.source, plan.route.target, check), num_tokens
-    )
+    known = source if plan.route.is_unknown else plan.route.source
+    found = await engine.alone(lambda check: look(engine.translator, known, plan.route.target, check), num_tokens)
     return {**found, "model": engine.id, "run": None, "checkpoint": None}
 
 

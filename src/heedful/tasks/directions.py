@@ -5,15 +5,25 @@ target makes sense it need not be said. A direction the model never learned is t
 reach and leave. Knows codes of languages; knows no model and no tokens.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from heedful.errors import UserError
 from heedful.text.language_detection import detect, known_languages
+from heedful.text.language_names import language_name
+from heedful.text.scripts import LATIN, UNDETERMINED
 
 _SURE = 0.8
 """How sure the detection must be to be taken at its word. Below it, one word that many languages have, such as "Hotel",
 is taken for one the model can translate from, rather than handed back or sent through a third language."""
+
+_SURE_OF_NONE = 0.95
+"""How sure the detection must be that a text is in no language the model translates from to leave it as it is."""
+
+
+_LONGEST_NAME, _MOST_WORDS_OF_A_NAME, _LONGEST_PARTICLE = 60, 4, 3
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
 @dataclass(frozen=True)
@@ -21,16 +31,29 @@ class Route:
     """How one text is translated."""
 
     source: str | None
-    """Language of the text; None when it has none, being empty."""
+    """Language of the text, even one the model does not translate from; None when it is empty or has no name."""
 
     confidence: float | None
     """How sure the detection of the language is, from 0 to 1; None when it was given or is the only one."""
 
     steps: tuple[str, ...]
-    """The languages it is translated into, one after the other; none when it is in the wanted one already."""
+    """The languages it is translated into, one after the other; none when it is in the wanted one already, or in one
+    the model does not translate from."""
 
     target: str | None
-    """The language asked for; None when the text is empty and nothing was asked."""
+    """The language asked for; None when nothing was asked, and the text is empty or in none the model knows."""
+
+    is_unknown: bool = False
+    """Whether the text is in a language the model does not translate from, and is left as it is."""
+
+    @property
+    def found(self) -> str:
+        """What a sentence says of a text that `is_unknown`."""
+        if self.source is None:
+            return "seems to be in a language that this model does not translate from"
+        return (
+            f'seems to be in {language_name(self.source)} ("{self.source}"), which this model does not translate from'
+        )
 
 
 class Directions:
@@ -71,14 +94,20 @@ class Directions:
             return self._route(source, None, target)
         if len(self.sources) == 1:
             return self._route(self.sources[0], None, target)
-        return self._route(*self._detect(text, target), target)
+        return self._detected(text, target)
 
-    def _detect(self, text: str, target: str | None) -> tuple[str, float]:
+    def _detected(self, text: str, target: str | None) -> Route:
         found = detect(text, self.sources)
-        best = found[0]
-        if best.confidence < _SURE and target is not None:
-            best = next((other for other in found if (other.language, target) in self.pairs), best)
-        return best.language, best.confidence
+        own = [one for one in found if one.language in self.sources]
+        share = sum(one.confidence for one in own)
+        if 1 - share >= _SURE_OF_NONE and not _may_be_name(text):
+            other = next(one for one in found if one.language not in self.sources)
+            source = None if other.language == UNDETERMINED else other.language
+            return Route(source, other.confidence, (), target, is_unknown=source is None or source != target)
+        best = own[0]
+        if best.confidence < _SURE * share and target is not None:
+            best = next((one for one in own if (one.language, target) in self.pairs), best)
+        return self._route(best.language, best.confidence, target)
 
     def _route(self, source: str, confidence: float | None, target: str | None) -> Route:
         reachable = [into for origin, into in self.pairs if origin == source]
@@ -98,6 +127,22 @@ class Directions:
             known = ", ".join(f"{origin} → {into}" for origin, into in self.pairs)
             raise UserError(f'This model has no way from "{source}" to "{target}", only {known}.')
         return Route(source, confidence, (through, target), target)
+
+
+def _may_be_name(text: str) -> bool:
+    """Say whether a text may be a name, such as "Rio de Janeiro", which may stand in any language with Latin letters.
+
+    It has few words, the first and the last with a capital letter, small words at most between, and no end of sentence.
+    """
+    words = _WORD.findall(text[:_LONGEST_NAME])
+    return (
+        len(text) <= _LONGEST_NAME
+        and 0 < len(words) <= _MOST_WORDS_OF_A_NAME
+        and all(LATIN.match(word) for word in words)
+        and all(word[0].isupper() for word in (words[0], words[-1]))
+        and all(word[0].isupper() or len(word) <= _LONGEST_PARTICLE for word in words)
+        and not text.rstrip().endswith((".", "!", "?", "…"))
+    )
 
 
 def _listed(languages: Sequence[str]) -> str:

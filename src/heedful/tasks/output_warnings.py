@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Code = Literal[
-    "split", "truncated", "broken", "pivot", "unchanged", "one_of_several",
+    "split", "truncated", "broken", "pivot", "unchanged", "unknown_language", "one_of_several",
     "low_confidence", "looping", "copied", "leftover_words", "length", "unknown_characters",
 ]  # fmt: skip
-"""Stable names for programs. The first six say what was done; the others that the result is doubtful."""
+"""Stable names for programs. The first seven say what was done; the others that the result is doubtful."""
 
 LOW_CONFIDENCE = -1.1
 """Mean log-probability of a token under which a translation is doubtful, when the model folder names no other."""

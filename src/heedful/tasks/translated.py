@@ -112,7 +112,10 @@ def _about_the_way(plan: TextPlan) -> list[OutputWarning]:
         untrained = f'the model was not trained from "{route.source}" to "{route.target}"'
         message = f'{untrained}, so the text was translated through "{route.steps[0]}".'
         found.append(OutputWarning("pivot", message))
-    if plan.text.strip() and not route.steps:
+    if plan.text.strip() and route.is_unknown:
+        remedy = "Say the language with --from to translate it anyway."
+        found.append(OutputWarning("unknown_language", f"the text {route.found}, and was left as it is. {remedy}"))
+    elif plan.text.strip() and not route.steps:
         found.append(OutputWarning("unchanged", f'the text is in "{route.target}" already and was left as it is.'))
     if num_fragments := sum(unit.is_fragment for unit in plan.units):
         message = f"a sentence was longer than the model reads at once and was translated in {num_fragments} parts."

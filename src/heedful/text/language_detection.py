@@ -1,12 +1,11 @@
 """Which language a text is written in: its script first, then the letters inside its words.
 
-Chinese is known by its characters. Languages with Latin letters are told apart by a linear model over the character
-n-grams of words, a table in assets/language_detection/ (one column a language; text/language_learning.py makes it).
-The confidences are probabilities among the languages asked about: of a text in none of them they say nothing. This
-file knows nothing of models or translation.
+Most scripts tell their language (text/scripts.py). Languages with Latin letters are told apart by a linear model over
+the character n-grams of words, a table in assets/language_detection/ (text/ngram_table.py reads it). Languages nobody
+asked about come into question as well: that a text is in none of those asked about is an answer too. This file knows
+nothing of models or translation.
 """
 
-import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -14,25 +13,23 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+import numpy as np
+
 from heedful.errors import UserError
+from heedful.text import scripts
+from heedful.text.ngram_table import NgramTable, read_table
+from heedful.text.scripts import UNDETERMINED, count_scripts
 
-LONGEST_NGRAM = 5
-BOUNDARY = "_"
-"""Stands in n-grams for the beginning and the end of a word."""
-
-_CHINESE = "zh"
 _LONGEST_TEXT = 4000
-_LONGEST_WORD = 40
 """Characters that are looked at: more of them would only cost time."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323ff]")
-_KANA_OR_HANGUL = re.compile("[\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]")
-_LATIN = re.compile("[a-z\u00aa\u00ba\u00df-\u024f\u1e00-\u1eff]")
+_ASCII = re.compile("[!-~]+")
+_NO_LANGUAGE = re.compile(r"[_{}<>=\\@#]|://|^www\.|^\.{0,2}/|/[^/]*/|[a-z0-9]\.[a-z0-9]")
+"""What addresses, paths and pieces of programs have and words do not: they are in no language."""
 
-_NATS_PER_HAN = 6.0
-_NATS_PER_LATIN = 2.0
-"""How strongly a character speaks for and against Chinese: an ideograph is about as much text as three letters."""
+_NATS_PER_LETTER = 2.0
+"""How strongly a letter of one script speaks for it against the others."""
 
 
 @dataclass(frozen=True)
@@ -43,37 +40,36 @@ class Detection:
     confidence: float
 
 
-@dataclass(frozen=True)
-class NgramTable:
-    """A linear model: what each n-gram says for each language, in hundredths of a nat."""
-
-    languages: tuple[str, ...]
-    bias: tuple[int, ...]
-    weights: dict[str, tuple[int, ...]]
-
-
 def known_languages() -> tuple[str, ...]:
     """Return the codes of all languages that can be recognised."""
-    return (*_table().languages, _CHINESE)
+    named = (language for language in _table().languages if language != UNDETERMINED)
+    return (*named, scripts.CHINESE, *scripts.LANGUAGES)
 
 
 def detect(text: str, languages: Sequence[str] | None = None) -> list[Detection]:
-    """Return the languages with their probabilities, which sum to 1, the most probable first.
+    """Return languages with their probabilities, which sum to 1, the most probable first.
 
-    `languages` are those that come into question; None means all that are known. A text that says nothing, such as an
-    empty one or a number, is every language's alike, in the order of `languages`.
+    These are the `languages` asked about, and two further entries: the most probable of all the others, and "und" for
+    what is left. The probability that the text is in none of those asked about is the sum of the two. Without
+    `languages` there is an entry for each that comes into question.
+
+    A text that says nothing, such as an empty one or a number, is every asked language's alike, in their order.
     """
-    asked = known_languages() if languages is None else tuple(dict.fromkeys(languages))
-    unknown = [language for language in asked if language not in known_languages()]
-    if unknown or not asked:
-        known = ", ".join(known_languages())
-        raise UserError(f"The languages to detect must be some of {known}, but are: {', '.join(asked) or 'none'}.")
-    scores = _scores(_prepared(text))
-    highest = max(scores[language] for language in asked)
-    odds = {language: math.exp(scores[language] - highest) for language in asked}
-    total = sum(odds.values())
-    found = [Detection(language, share / total) for language, share in odds.items()]
-    return sorted(found, key=lambda detection: -detection.confidence)
+    asked = None if languages is None else tuple(dict.fromkeys(languages))
+    if asked is not None:
+        _check(asked)
+    found = _probabilities(_prepared(text))
+    if asked is None:
+        return _ranked(found or {UNDETERMINED: 1.0})
+    if not found:
+        return [Detection(language, 1 / len(asked)) for language in asked]
+    answer = {language: found.pop(language, 0.0) for language in asked}
+    if found:
+        other = max(found, key=lambda language: (language != UNDETERMINED, found[language]))
+        answer[other] = found.pop(other)
+    if found:
+        answer[UNDETERMINED] = sum(found.values())
+    return _ranked(answer)
 
 
 def words_of(text: str) -> list[str]:
@@ -81,63 +77,46 @@ def words_of(text: str) -> list[str]:
     return _words(_prepared(text))
 
 
-def ngrams_of(word: str) -> list[str]:
-    """Return every n-gram of a word and its two boundaries."""
-    bounded = f"{BOUNDARY}{word[:_LONGEST_WORD]}{BOUNDARY}"
-    return [
-        bounded[start : start + length]
-        for length in range(1, LONGEST_NGRAM + 1)
-        for start in range(len(bounded) - length + 1)
-    ]
+def _check(asked: tuple[str, ...]) -> None:
+    known = known_languages()
+    if not asked or any(language not in known for language in asked):
+        listed = ", ".join(known)
+        raise UserError(f"The languages to detect must be some of {listed}, but are: {', '.join(asked) or 'none'}.")
+
+
+def _ranked(found: dict[str, float]) -> list[Detection]:
+    detections = [Detection(language, confidence) for language, confidence in found.items()]
+    return sorted(detections, key=lambda detection: -detection.confidence)
 
 
 def _prepared(text: str) -> str:
-    return unicodedata.normalize("NFKC", text[:_LONGEST_TEXT]).lower().replace("’", "'")
+    plain = unicodedata.normalize("NFKC", text[:_LONGEST_TEXT]).lower().replace("’", "'")
+    return _ASCII.sub(lambda run: " " if _NO_LANGUAGE.search(run[0]) else run[0], plain)
 
 
 def _words(prepared: str) -> list[str]:
-    return [word for word in _WORD.findall(prepared) if _LATIN.search(word)]
+    return [word for word in _WORD.findall(prepared) if scripts.LATIN.search(word)]
 
 
-def _scores(prepared: str) -> dict[str, float]:
-    """Return the logarithm of each language's odds."""
-    num_han = 0 if _KANA_OR_HANGUL.search(prepared) else len(_HAN.findall(prepared))
-    num_latin = len(_LATIN.findall(prepared))
-    table = _table()
-    if not num_han and not num_latin:
-        return dict.fromkeys(known_languages(), 0.0)
-    known = table.weights
-    rows = [known[ngram] for word in _words(prepared) for ngram in ngrams_of(word) if ngram in known]
-    sums = [sum(column) / 100 for column in zip(table.bias, *rows, strict=True)]
-    highest = max(sums)
-    normalizer = highest + math.log(sum(math.exp(score - highest) for score in sums))
-    scores = {
-        language: score - normalizer + _NATS_PER_LATIN * num_latin
-        for language, score in zip(table.languages, sums, strict=True)
-    }
-    return scores | {_CHINESE: _NATS_PER_HAN * num_han}
+def _probabilities(prepared: str) -> dict[str, float]:
+    """Return the probability of each language that comes into question; of none when there are no letters."""
+    count = count_scripts(prepared)
+    scores = {language: _NATS_PER_LETTER * letters for language, letters in count.by_language.items()}
+    if count.num_latin:
+        table = _table()
+        sums = table.scores(_words(prepared))
+        highest = sums.max()
+        normalizer = highest + np.log(np.exp(sums - highest).sum()) - _NATS_PER_LETTER * count.num_latin
+        latin = dict(zip(table.languages, (sums - normalizer).tolist(), strict=True))
+        # A script nobody knows and an unknown language with Latin letters are one answer.
+        latin[UNDETERMINED] = max(latin[UNDETERMINED], scores.pop(UNDETERMINED, 0.0))
+        scores |= latin
+    if not scores:
+        return {}
+    odds = np.exp(np.array(list(scores.values())) - max(scores.values()))
+    return dict(zip(scores, (odds / odds.sum()).tolist(), strict=True))
 
 
 @cache
 def _table() -> NgramTable:
-    path = resources.files("heedful") / "assets" / "language_detection" / "ngrams.tsv"
-    return read_table(path.read_text(encoding="utf-8"))
-
-
-def read_table(text: str) -> NgramTable:
-    """Read a table: a line of language codes, a line of biases, and a line for every n-gram."""
-    num_columns = len(text.partition("\n")[0].split())
-    # Cut as a whole and not line by line, which takes several times as long: it is what a first detection waits for.
-    cells = text.split()
-    languages = tuple(cells[1:num_columns])
-    columns = [map(int, cells[num_columns + column :: num_columns]) for column in range(1, num_columns)]
-    bias, *rows = zip(*columns, strict=True)
-    return NgramTable(languages, bias, dict(zip(cells[2 * num_columns :: num_columns], rows, strict=True)))
-
-
-def write_table(table: NgramTable) -> str:
-    """Write a table as `read_table` reads it."""
-    lines = ["\t".join(("ngram", *table.languages))]
-    for ngram, weights in [("*", table.bias), *sorted(table.weights.items())]:
-        lines.append("\t".join((ngram, *map(str, weights))))
-    return "\n".join(lines) + "\n"
+    return read_table(resources.files("heedful") / "assets" / "language_detection" / "ngrams.npz")

@@ -89,10 +89,46 @@ def test_languages_the_model_does_not_know_are_refused() -> None:
         'This model translates from "en", "de", "fr", "zh", but was asked to from "cs".'
     )
     assert refusal(ONE_WAY, None, "fr") == 'This model translates into "de", but was asked for "fr".'
-    assert refusal(Directions([("cs", "en"), ("de", "en")]), None, None) == (
-        'The language of the text must be said with --from, because "cs" cannot be detected.'
+    assert refusal(Directions([("yo", "en"), ("de", "en")]), None, None) == (
+        'The language of the text must be said with --from, because "yo" cannot be detected.'
     )
 
 
 def test_a_model_from_a_language_into_itself_translates() -> None:
     assert Directions([("en", "en")]).route("hello", None, None).steps == ("en",)
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("¿Dónde está la estación?", "es"),
+        ("Grazie mille, ci vediamo domani.", "it"),
+        ("Ik weet het niet.", "nl"),
+        ("Где находится вокзал?", "ru"),
+        ("駅はどこですか。", "ja"),
+        ("ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ", None),
+    ],
+)
+def test_a_text_in_none_of_the_models_languages_is_left_as_it_is(text: str, source: str | None) -> None:
+    for target in ("de", "en", None):
+        route = BOTH_WAYS.route(text, None, target)
+        assert (route.source, route.steps, route.target, route.is_unknown) == (source, (), target, True)
+    assert BOTH_WAYS.route(text, "fr", "en") == Route("fr", None, ("en",), "en"), "what is given is taken"
+
+
+def test_a_language_the_model_only_writes_is_known_when_it_is_the_wanted_one() -> None:
+    into_spanish = Directions([("en", "es"), ("de", "es")])
+    there = into_spanish.route("¿Dónde está la estación de autobuses?", None, "es")
+    assert (there.source, there.steps, there.is_unknown) == ("es", (), False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["OK", "Hotel", "Taxi", "Tom", "Maria", "Madrid", "Barcelona", "García", "Pizza", "Nokia", "Amsterdam", "12:30",
+     "3.14", "José Ramírez", "Giuseppe Verdi", "São Paulo", "Zlatan Ibrahimović", "https://es.wikipedia.org/wiki/Casa",
+     "foo@ejemplo.es", "for (int i = 0; i < n; i++) { sum += a[i]; }", "def main(): return None", "git commit -m fix",
+     "SELECT name FROM users WHERE id = 5;", "Lorem", "C3PO", "I", "a", "no", "Ja", "Hmm", "hahaha", "LOL"],
+)  # fmt: skip
+def test_names_code_and_single_words_are_taken_for_a_language_the_model_knows(text: str) -> None:
+    assert not BOTH_WAYS.route(text, None, "en").is_unknown
+    assert BOTH_WAYS.route(text, None, "de").steps

@@ -98,6 +98,28 @@ def test_text_in_the_wanted_language_is_handed_back(multilingual: Translator) ->
     ]
 
 
+def test_text_in_none_of_the_models_languages_is_handed_back(multilingual: Translator) -> None:
+    found = multilingual.translate_detailed(["¿Dónde está la\nestación?", "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], to="de")
+    assert [it.text for it in found] == ["¿Dónde está la estación?", "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"]
+    assert [(it.source_language, it.target_language) for it in found] == [("es", "de"), (None, "de")]
+    assert found[0].source_confidence is not None
+    assert found[0].source_confidence > 0.9
+    assert [(warning.code, warning.message) for it in found for warning in it.warnings] == [
+        (
+            "unknown_language",
+            'the text seems to be in Spanish ("es"), which this model does not translate from, and was left as it is. '
+            "Say the language with --from to translate it anyway.",
+        ),
+        (
+            "unknown_language",
+            "the text seems to be in a language that this model does not translate from, and was left as it is. "
+            "Say the language with --from to translate it anyway.",
+        ),
+    ]
+    given = multilingual.translate_detailed(["¿Dónde está la estación?"], from_="fr", to="en")
+    assert "unknown_language" not in [warning.code for warning in given[0].warnings]
+
+
 def test_a_folder_may_name_its_directions_and_its_threshold(tmp_path: Path) -> None:
     folder = replace(
         make_model(languages=LANGUAGES), directions=(("de", "en"), ("en", "zh")), facts={"low_confidence": 0.5}

@@ -18,6 +18,8 @@ function set(changes) {
   for (const [name, value] of Object.entries(all)) state[name].value = value;
 }
 
+const isRead = (code) => directions.value.some((one) => one.code === code);
+
 const otherThan = (code) => directions.value.find((one) => one.code === code)?.targets.find((one) => one !== code);
 
 function chooseSource(code) {
@@ -30,7 +32,9 @@ function chooseTarget(code) {
 }
 
 function swap() {
-  const from = state.source.value === "auto" ? (answer.value.detected ?? otherThan(target.value)) : state.source.value;
+  const { detected } = answer.value;
+  const found = isRead(detected) ? detected : otherThan(target.value);
+  const from = state.source.value === "auto" ? found : state.source.value;
   const text = textOf(answer.value) || state.text.value;
   set({ source: target.value, target: from === target.value ? otherThan(from) : from, text });
 }
@@ -48,7 +52,9 @@ function Languages() {
       >
         <option value="auto">${said.detect}</option>${codes.map(option)}
       </select>
-      ${found && html`<span class="detected">${said.detected(nameOf(found))}</span>`}
+      ${found && html`<span class="detected">${isRead(found)
+        ? said.detected(nameOf(found))
+        : found === "und" ? said.unnamed : said.unknown(nameOf(found))}</span>`}
     </div>
     <button type="button" class="swap plain" title=${said.swap} aria-label=${said.swap} onClick=${swap}>⇄</button>
     <div class="side">
@@ -64,7 +70,7 @@ function Text() {
   return html`
     <div class="pane source">
       <textarea
-        aria-label=${said.source} placeholder=${said.placeholder} value=${typed} rows="4" spellcheck=${false}
+        aria-label=${said.source} placeholder=${said.placeholder} value=${typed} rows="4" spellcheck=${false} dir="auto"
         class=${typed.length > 240 ? "long" : ""} lang=${state.source.value === "auto" ? null : state.source.value}
         ...${handlers}
       ></textarea>
@@ -160,7 +166,7 @@ function Others({ chosen, onChoose }) {
     <${Card} title=${said.others} hint=${whole.alternatives.length > 0 ? said.othersHint : said.nothing}>
       ${whole.alternatives.length > 0 && html`<div class="others" role="radiogroup" aria-label=${said.others}>
         ${rows.map((text, number) => html`<button
-          key=${number} type="button" role="radio" aria-checked=${number === chosen} lang=${target.value}
+          key=${number} type="button" role="radio" aria-checked=${number === chosen} lang=${target.value} dir="auto"
           onClick=${() => onChoose(number)}
         ><span>${number === 0 ? text : html`<${Differing} before=${whole.text} text=${text} />`}</span>
           ${number === 0 && html`<small>${said.best}</small>`}</button>`)}

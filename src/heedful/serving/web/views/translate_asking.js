@@ -85,9 +85,11 @@ async function askWhole(asking, request, leaving) {
   };
 }
 
-/** Hear the sentences line by line, so that line ends stay; the language is that of the whole text. */
+/** Hear the sentences line by line, so that line ends stay; the language is that of the whole text. One that no model
+ * reads is left to the server as a whole: it says so. */
 async function hearSentences(asking, request, leaving) {
   const detected = asking.source === "auto" ? await detect(asking.q, leaving) : null;
+  if (detected && !directions.value.some((one) => one.code === detected)) return askWhole(asking, request, leaving);
   const lines = asking.q.split("\n").map(() => []);
   const tell = (status) => {
     answer.value = { ...NOTHING, request, status, detected, heard: lines.map((line) => [...line]) };
@@ -105,12 +107,12 @@ async function hearSentences(asking, request, leaving) {
     await listen("/api/translate/stream", { body, signal: leaving, hear });
   }
   tell("ready");
+  return undefined;
 }
 
 async function detect(text, leaving) {
-  const found = await post("/detect", { q: text }, leaving);
-  const read = directions.value.map((one) => one.code);
-  return found.find((one) => read.includes(one.language))?.language ?? null;
+  const [first] = await post("/detect", { q: text }, leaving);
+  return first.language;
 }
 
 /** What stands between two sentences: a space, unless one of them is written without. */

@@ -48,7 +48,7 @@ export function Shaded({ whole, language }) {
   };
   return html`
     <div
-      class=${sized(whole.text)} lang=${language} ref=${box} role="group" aria-label=${said.target}
+      class=${sized(whole.text)} lang=${language} dir="auto" ref=${box} role="group" aria-label=${said.target}
       onKeyDown=${onKeyDown}
       onMouseLeave=${() => setCurrent(null)}>
       ${lines.map((row, line) => html`<p key=${line}>${row.map(show)}</p>`)}
@@ -84,7 +84,7 @@ export function Differing({ before, text }) {
 
 /** Another translation, as it would have been. */
 export function Another({ before, text, language }) {
-  return html`<div class=${sized(text)} lang=${language}>
+  return html`<div class=${sized(text)} lang=${language} dir="auto">
     ${text.split("\n").map((line, number) => html`<p key=${number}>
       <${Differing} before=${before.split("\n")[number] ?? ""} text=${line} /></p>`)}
   </div>`;
@@ -95,7 +95,7 @@ export function Heard({ lines, language }) {
   const said = words();
   const doubtful = lines.flat().filter((one) => one.isDoubtful).length;
   return html`
-    <div class="output long" lang=${language}>
+    <div class="output long" lang=${language} dir="auto">
       ${lines.map((line, number) => html`<p key=${number}>
         ${line.map(({ text, isDoubtful }, place) => [
           gapBetween(line[place - 1]?.text ?? "", text),
