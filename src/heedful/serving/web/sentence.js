@@ -56,7 +56,10 @@ function Origin() {
   const said = words();
   const { data } = trace.value;
   const notes = [];
-  if (state.prefix.value && data?.prefix) notes.push(["prefix", said.forced(spelled(data.target.tokens[data.prefix - 1]), data.prefix), said.free]);
+  if (state.prefix.value && data?.prefix) {
+    const chosen = data.target.tokens[data.prefix - 1];
+    notes.push(["prefix", said.forced(spelled(chosen), data.prefix), said.free]);
+  }
   if (state.hypothesis.value !== null) notes.push(["hypothesis", said.another, said.free]);
   if (state.checkpoint.value !== null && state.run.value !== null) {
     notes.push(["checkpoint", said.atCheckpoint(state.run.value, state.checkpoint.value), said.finished]);
