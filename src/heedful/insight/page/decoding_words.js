@@ -31,7 +31,7 @@ const DECODING_WORDS = {
     source: "The source, shaded by",
     byAttention: "cross-attention",
     byAttribution: "attribution",
-    attributionHint: "what it loses when the word is hidden: blue speaks for the token being written, orange against it",
+    attributionHint: "what it loses when a word is hidden: blue speaks for the token being written, orange against it",
     attributing: "Computing the attribution …",
     written: "Written before, shaded by decoder self-attention",
     likely: (step) => `Most probable tokens at step ${step}`,

@@ -56,7 +56,8 @@ const ATTENTION = {
         heads === null ? "mean of all heads"
         : heads.length === 1 ? `head ${heads[0] + 1}`
         : `mean of heads ${heads.map((head) => head + 1).join(", ")}`}`,
-    restsOn: "rests on: log-probability lost when the word is hidden; blue speaks for the token being written, orange against it",
+    restsOn:
+      "rests on: log-probability lost when the word is hidden; blue speaks for the token being written, orange against it",
     attributing: "Computing the attribution …",
     notAttributed: (sentence) => `There is no attribution: ${sentence}`,
     noAttribution: "The attribution was not computed for this page.",

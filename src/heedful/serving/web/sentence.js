@@ -57,8 +57,8 @@ function Origin() {
   const { data } = trace.value;
   const notes = [];
   if (state.prefix.value && data?.prefix) {
-    const chosen = spelled(data.target.tokens[data.prefix - 1]);
-    notes.push(["prefix", said.forced(chosen, data.prefix), said.free]);
+    const chosen = data.target.tokens[data.prefix - 1];
+    notes.push(["prefix", said.forced(spelled(chosen), data.prefix), said.free]);
   }
   if (state.hypothesis.value !== null) notes.push(["hypothesis", said.another, said.free]);
   if (state.checkpoint.value !== null && state.run.value !== null) {
