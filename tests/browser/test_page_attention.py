@@ -221,7 +221,7 @@ def test_the_keyboard_chooses_use_layer_head_and_step(
         page.keyboard.press("Enter")
         assert (state(page)["layer"], state(page)["head"]) == (str(layer - 1), "1")
         assert "tokens on average" in page.inner_text(".said-head")
-        page.locator("input.field").focus()
+        page.locator(".field").focus()
         page.keyboard.press("2")
         assert state(page)["kind"] == "encoder"
 

@@ -110,7 +110,7 @@ class DetectedLanguage(BaseModel):
 
 
 class Details(BaseModel):
-    """What is known about the translation of one unit of a text: a line, or a part of a long one."""
+    """What is known about the translation of one unit of a text: a sentence, or a part of a long one."""
 
     source: str
     text: str
@@ -128,6 +128,7 @@ class TranslateAnswer(BaseModel):
     alternatives: list[str] | list[list[str]] | None = None
     detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None  # noqa: N815
     details: list[Details] | list[list[Details]] | None = None
+    warnings: list[dict[str, str]] | list[list[dict[str, str]]] | None = None
 
 
 class Language(BaseModel):

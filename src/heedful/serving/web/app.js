@@ -77,6 +77,7 @@ function choose(id) {
   for (const name of ["target", "layer", "heads", "held", "cell", "prefix", "hypothesis", "run", "checkpoint"]) {
     state[name].value = null;
   }
+  state.sentence.value = 0;
   state.source.value = "auto";
   state.head.value = -1;
   state.off.value = "";

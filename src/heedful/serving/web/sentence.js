@@ -1,7 +1,7 @@
 // The sentence that views look into, with its languages, and what became of it; the same line above every such view.
 
 import { spelled } from "/insight/drawing.js";
-import { html } from "/insight/vendor/preact.js";
+import { batch, html } from "/insight/vendor/preact.js";
 import { directions, nameOf, target } from "./served.js";
 import { state } from "./state.js";
 import { trace } from "./tracing.js";
@@ -13,7 +13,25 @@ const REST = 600; // milliseconds without typing before the sentence counts
 /** What a change of the sentence makes meaningless. */
 function forget() {
   for (const name of ["held", "cell", "prefix", "hypothesis"]) state[name].value = null;
+  state.sentence.value = 0;
   state.step.value = 0;
+}
+
+/** A text of several sentences is looked into one by one. */
+function Sentences() {
+  const said = words();
+  const all = trace.value.data?.sentences ?? [];
+  if (all.length < 2) return null;
+  const choose = (event) => batch(() => {
+    forget();
+    state.sentence.value = Number(event.target.value);
+  });
+  return html`
+    <label class="sentences"><span>${said.sentenceOf(state.sentence.value + 1, all.length)}</span>
+      <select value=${String(state.sentence.value)} onChange=${choose}>
+        ${all.map((text, number) => html`<option key=${number} value=${String(number)}>${text}</option>`)}
+      </select>
+    </label>`;
 }
 
 function Languages() {
@@ -44,12 +62,16 @@ function Field() {
     state.text.value = text;
     forget();
   });
-  const onKeyDown = (event) => event.key === "Enter" && !event.isComposing && settle(event.target.value);
+  const onKeyDown = (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault(); // a line end that came with the text stays, none is added
+    settle(event.target.value);
+  };
   return html`
-    <input
-      type="text" class="field" aria-label=${said.sentence} value=${typed} maxlength="1000" spellcheck=${false}
+    <textarea
+      rows="1" class="field" aria-label=${said.sentence} value=${typed} maxlength="1000" spellcheck=${false}
       onKeyDown=${onKeyDown} ...${handlers}
-    />`;
+    ></textarea>`;
 }
 
 function Origin() {
@@ -77,7 +99,7 @@ export function Sentence() {
       <${Field} /><${Languages} />
       <span class="busy" data-on=${isLoading} role="status">${isLoading ? words().tracing : ""}</span>
     </div>
-    <${Origin} />`;
+    <${Sentences} /><${Origin} />`;
 }
 
 /** Show a view of the trace once there is one; while the next is on its way the last stays. */

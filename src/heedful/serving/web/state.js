@@ -43,6 +43,7 @@ const FIELDS = {
   cell: numbers, // row and column of the weight that is opened
   shading: oneOf("attention", "attribution"),
   prefix: numbers,
+  sentence: number(0), // which one of a text is looked into
   hypothesis: word(null), // another translation that was chosen; none is the model's own
   off: word(""),
   side: oneOf("source", "target"),

@@ -20,6 +20,7 @@ const isShown = computed(() => SHOWN_IN.includes(state.view.value) && model.valu
 /** What is asked of the server for the sentence as it stands. */
 export const wanted = computed(() => ({
   q: state.text.value,
+  sentence: state.sentence.value,
   source: state.source.value,
   target: target.value,
   model: model.value?.id,

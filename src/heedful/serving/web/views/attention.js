@@ -10,7 +10,7 @@ import { language, state } from "../state.js";
 import { extras, trace, want } from "../tracing.js";
 
 /** The fields of a trace's request that say which sentence and which model. */
-const ABOUT = ["q", "source", "target", "model", "beam", "run", "checkpoint"];
+const ABOUT = ["q", "sentence", "source", "target", "model", "beam", "run", "checkpoint"];
 
 /** Ask for the numbers of one cell of the trace that is shown. */
 function openCell(place) {

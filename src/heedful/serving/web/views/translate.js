@@ -14,7 +14,7 @@ const MOST_LOOKED_INTO = 1000; // characters
 
 /** Another text, or other languages: what was chosen inside the last one does not hold. */
 function set(changes) {
-  const all = { ...changes, held: null, prefix: null, hypothesis: null, step: 0 };
+  const all = { ...changes, held: null, prefix: null, sentence: 0, hypothesis: null, step: 0 };
   for (const [name, value] of Object.entries(all)) state[name].value = value;
 }
 
@@ -94,18 +94,18 @@ function Copy({ text, label }) {
     <span aria-live="polite">${note ?? label}</span></button>`;
 }
 
-function Look() {
+function Look({ isAnother }) {
   const said = words();
-  const text = state.text.value.replaceAll("\n", " ").trim();
-  if (!text) return null;
+  const text = state.text.value;
+  if (!text.trim()) return null;
   if (text.length > MOST_LOOKED_INTO) return html`<span class="hint">${said.lookLong}</span>`;
-  const changes = { view: "attention", text, prefix: null }; // what is shown here was not continued by hand
+  const changes = { view: "attention", prefix: null }; // what is shown here was not continued by hand
   const go = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
     for (const [name, value] of Object.entries(changes)) state[name].value = value;
   };
-  return html`<a class="look" href=${queryWith(changes)} onClick=${go}>${said.look} →</a>`;
+  return html`<a class="look" href=${queryWith(changes)} onClick=${go}>${isAnother ? said.lookOwn : said.look} →</a>`;
 }
 
 function Refusal({ error, status }) {
@@ -117,9 +117,9 @@ function Refusal({ error, status }) {
 }
 
 /** What is to be known about the translation, each kind once. */
-function Warnings({ units }) {
+function Warnings({ warnings }) {
   const said = words();
-  const found = new Map(units.flatMap((unit) => unit.warnings).map(({ code, message }) => [code, message]));
+  const found = new Map(warnings.map(({ code, message }) => [code, message]));
   const isThere = found.delete("unchanged");
   const into = otherThan(target.value);
   return html`
@@ -143,16 +143,16 @@ function Translated({ chosen }) {
         ${whole && (another
           ? html`<${Another} before=${whole.text} text=${another} language=${target.value} />`
           : html`<${Shaded} whole=${whole} language=${target.value} />`)}
-        ${heard && html`<${Heard} lines=${heard} language=${target.value} />`}
-        ${whole && html`<${Warnings} units=${whole.units} />`}
+        ${heard && html`<${Heard} sentences=${heard} language=${target.value} />`}
+        ${whole && html`<${Warnings} warnings=${whole.warnings} />`}
       </div>
       <p class="unseen" aria-live="polite" lang=${target.value}>${whole || status === "ready" ? text : ""}</p>
       <div class="under">
         <span class="busy" data-on=${status === "loading"}>${status === "loading"
           ? said.busy
-          : whole ? said.facts(numTokens, whole.milliseconds) : heard ? said.sentences(heard.flat().length) : ""}</span>
+          : whole ? said.facts(numTokens, whole.milliseconds) : heard ? said.sentences(heard.length) : ""}</span>
         ${text && html`<${Copy} text=${text} label=${said.copy} />`}
-        <${Look} />
+        <${Look} isAnother=${Boolean(another) && whole.units.length > 1} />
       </div>
     </div>`;
 }
@@ -204,16 +204,20 @@ function Examples() {
 export function TranslatePage() {
   const said = words();
   const { status, whole } = answer.value;
-  // The one chosen is part of the address; what the search has not found cannot be shown here.
-  const chosen = whole?.alternatives.indexOf(state.hypothesis.value) + 1 || 0;
+  const [shown, setShown] = useState(null); // another translation of several sentences, which is not looked into
+  const isOne = (whole?.units.length ?? 0) < 2;
+  // Of one sentence, the one chosen is part of the address; what the search has not found cannot be shown here.
+  const chosen = whole?.alternatives.indexOf(isOne ? state.hypothesis.value : shown) + 1 || 0;
   const choose = (number) => batch(() => {
+    const text = whole.alternatives[number - 1] ?? null;
+    setShown(text);
     state.prefix.value = null;
-    state.hypothesis.value = whole.alternatives[number - 1] ?? null;
+    state.hypothesis.value = isOne ? text : null;
   });
   useEffect(followQuestion, []);
   useEffect(() => {
-    if (status === "ready" && chosen === 0) state.hypothesis.value = null;
-  }, [status, chosen, state.hypothesis.value]);
+    if (status === "ready" && (chosen === 0 || !isOne)) state.hypothesis.value = null;
+  }, [status, chosen, isOne, state.hypothesis.value]);
   return html`
     <h1>${said.title}</h1>
     <p class="lead">${said.lead}</p>

@@ -3,18 +3,17 @@
 
 import { computed, effect, signal } from "/insight/vendor/preact.js";
 import { isAborted, listen, post } from "../api.js";
-import { directions, model, target } from "../served.js";
+import { model, target } from "../served.js";
 import { state } from "../state.js";
 
 const LONG = 600; // characters; what takes longer than one likes to wait without seeing anything
 const MOST_ALTERNATIVES = 10; // the server gives no more
-const FIRST_CJK = "\u2e80";
 const NOTHING = { status: "none", request: null, whole: null, heard: null, detected: null, error: null };
 
 /**
  * {status: "none" | "loading" | "ready" | "refused" | "crowded", request, detected: a code or null,
- *  whole: {text, alternatives, units, milliseconds} or null,
- *  heard: lines of sentences {text, isDoubtful} or null, error: {sentence, status, seconds}}
+ *  whole: {text, alternatives, units, warnings, milliseconds} or null,
+ *  heard: sentences {before, text, isDoubtful} or null, error: {sentence, status, seconds}}
  */
 export const answer = signal(NOTHING);
 
@@ -80,49 +79,31 @@ async function askWhole(asking, request, leaving) {
       text,
       alternatives: [...new Set(found.alternatives ?? [])].filter((one) => one !== text),
       units: found.details,
+      warnings: found.warnings,
       milliseconds: Math.round(performance.now() - began),
     },
   };
 }
 
-/** Hear the sentences line by line, so that line ends stay; the language is that of the whole text. One that no model
- * reads is left to the server as a whole: it says so. */
+/** Hear the sentences one after the other; what stands before each, line ends and all, comes with it. */
 async function hearSentences(asking, request, leaving) {
-  const detected = asking.source === "auto" ? await detect(asking.q, leaving) : null;
-  if (detected && !directions.value.some((one) => one.code === detected)) return askWhole(asking, request, leaving);
-  const lines = asking.q.split("\n").map(() => []);
+  const detected = asking.source === "auto" ? (await post("/detect", { q: asking.q }, leaving))[0].language : null;
+  const sentences = [];
   const tell = (status) => {
-    answer.value = { ...NOTHING, request, status, detected, heard: lines.map((line) => [...line]) };
+    answer.value = { ...NOTHING, request, status, detected, heard: [...sentences] };
   };
-  for (const [number, line] of asking.q.split("\n").entries()) {
-    if (!line.trim()) continue;
-    const hear = (name, data) => {
-      if (name === "error") throw new Error(data.error);
-      if (name !== "sentence") return;
-      lines[number].push({ text: data.text, isDoubtful: data.warnings.length > 0 });
-      tell("loading");
-    };
-    const { target: into, model: id, beam } = asking;
-    const body = { q: line, source: detected ?? asking.source, target: into, model: id, beam };
-    await listen("/api/translate/stream", { body, signal: leaving, hear });
-  }
+  const hear = (name, data) => {
+    if (name === "error") throw new Error(data.error);
+    if (name !== "sentence") return;
+    sentences.push({ before: data.before, text: data.text, isDoubtful: data.warnings.length > 0 });
+    tell("loading");
+  };
+  const { q, source, target: into, model: id, beam } = asking;
+  await listen("/api/translate/stream", { body: { q, source, target: into, model: id, beam }, signal: leaving, hear });
   tell("ready");
-  return undefined;
-}
-
-async function detect(text, leaving) {
-  const [first] = await post("/detect", { q: text }, leaving);
-  return first.language;
-}
-
-/** What stands between two sentences: a space, unless one of them is written without. */
-export function gapBetween(before, after) {
-  return before && after && before.at(-1) < FIRST_CJK && after[0] < FIRST_CJK ? " " : "";
 }
 
 /** The text of an answer, whichever way it came. */
 export function textOf({ whole, heard }) {
-  if (whole) return whole.text;
-  const join = (joined, { text }) => joined + gapBetween(joined, text) + text;
-  return (heard ?? []).map((line) => line.reduce(join, "")).join("\n");
+  return whole ? whole.text : (heard ?? []).map(({ before, text }) => before + text).join("");
 }

@@ -63,14 +63,14 @@ export function wordsOf({ text, tokens, tokenLogProbs }) {
 }
 
 /**
- * The whole text in lines of rows. Units are the lines that are not blank, or parts of a long one; a line that is
- * blank stays so. Parts of one line are found in it one after the other.
+ * The whole text in lines of rows. Units are sentences, or parts of a long one; a line that is blank stays
+ * so. Those of one line are found in it one after the other.
  */
 export function linesOf(text, units) {
   const rest = [...units];
   return text.split("\n").map((line) => {
-    const row = [];
-    let at = 0;
+    let at = line.length - line.trimStart().length;
+    const row = at > 0 ? [{ text: line.slice(0, at) }] : [];
     while (rest.length > 0 && rest[0].text && line.startsWith(rest[0].text, at)) {
       const unit = rest.shift();
       row.push(...wordsOf(unit));

@@ -2,7 +2,6 @@
 // differs marked, or sentences as they come. A word says its numbers when pointed at or reached with the arrow keys.
 
 import { html, useRef, useState } from "/insight/vendor/preact.js";
-import { gapBetween } from "./translate_asking.js";
 import { levelOf, linesOf } from "./translate_confidence.js";
 import { differences } from "../differences.js";
 import { words } from "./translate_words.js";
@@ -91,17 +90,14 @@ export function Another({ before, text, language }) {
 }
 
 /** The sentences of a long text that have come so far. */
-export function Heard({ lines, language }) {
+export function Heard({ sentences, language }) {
   const said = words();
-  const doubtful = lines.flat().filter((one) => one.isDoubtful).length;
+  const doubtful = sentences.filter((one) => one.isDoubtful).length;
   return html`
     <div class="output long" lang=${language} dir="auto">
-      ${lines.map((line, number) => html`<p key=${number}>
-        ${line.map(({ text, isDoubtful }, place) => [
-          gapBetween(line[place - 1]?.text ?? "", text),
-          html`<span key=${place} class=${isDoubtful ? "doubtful" : ""}>${text}</span>`,
-        ])}
-      </p>`)}
+      <p>${sentences.map(({ before, text, isDoubtful }, number) => [
+        before, html`<span key=${number} class=${isDoubtful ? "doubtful" : ""}>${text}</span>`,
+      ])}</p>
     </div>
     <div class="sureness">
       <p class="told">${doubtful > 0 ? said.doubtful(doubtful) : ""} ${said.noShading}</p>

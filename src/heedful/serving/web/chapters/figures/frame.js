@@ -6,7 +6,9 @@ import { words } from "../../words.js";
 import { chapterWords } from "../words.js";
 
 /** What a link into a view changes, beside what the figure names: nothing of an earlier visit shall show through. */
-const CLEAN = { beam: null, held: null, step: 0, prefix: null, hypothesis: null, off: "", run: null, checkpoint: null };
+const CLEAN = {
+  beam: null, held: null, step: 0, prefix: null, sentence: 0, hypothesis: null, off: "", run: null, checkpoint: null,
+};
 
 /** The state that shows an example in a view. */
 export const stateFor = (example, changes) => ({
