@@ -53,6 +53,8 @@ class TranslatedText:
 def plan_text(translator: Translator, text: str, source: str | None, target: str | None) -> TextPlan:
     """Settle the languages of a text and cut it into units; raises `UserError` when there is no way."""
     route = translator.directions.route(text if text.strip() else "", source, target)
+    if route.is_unknown:  # nothing is read by the model, so that lines stay whole
+        return TextPlan(route, tuple((Unit(line, 0),) if line.strip() else () for line in text.split("\n")))
     # Tokens are counted here, so that any tag will do for a text that stays as it is.
     tag = (
         next(iter((*route.steps[:1], *translator.tokenizer.languages)), None)

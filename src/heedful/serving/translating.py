@@ -81,7 +81,7 @@ class TranslationEngine(Workplace):
         A beam search changes its mind until a sentence ends, so nothing of it is told before. All sentences are
         admitted together, before the first result: what has begun is not refused in the middle.
         """
-        sentences = [sentence.replace("\n", " ") for sentence in split_sentences(text) if sentence.strip()]
+        sentences = [sentence.replace("\n", " ").strip() for sentence in split_sentences(text) if sentence.strip()]
         plans = self.plan(sentences, asked)
         is_told = asked.beam_size == 1 and asked.n_best == 1
         heard: list[asyncio.Queue[Written | None]] = [asyncio.Queue() for _ in plans]
