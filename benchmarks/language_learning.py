@@ -23,13 +23,20 @@ from numpy.typing import NDArray
 from heedful.text.language_detection import words_of
 from heedful.text.ngram_table import NgramTable, ngrams_of, write_table
 
-NUM_NGRAMS = 20_000
+NUM_NGRAMS = 32_000
 
 _NUM_WORDS, _RAREST = 1e6, 8.0
 """Times an n-gram must occur to be considered, when every language has a million words."""
 
-_BATCH_TEXTS = 2048
-_LEARNING_RATE = 0.02
+_SENTENCE_WORDS, _PIECE_WORDS = 6, 3
+"""Words of an example at most: a longer text is easily told, and teaches little."""
+
+_EXPECTED = ("en", "de", "fr")
+_EXPECTED_SHARE = 4.0
+"""How many times more words of these are expected, when n-grams are chosen: they must be told apart best."""
+
+_BATCH_TEXTS = 1024
+_LEARNING_RATE = 0.03
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ def main() -> None:
 
 
 def learn_ngram_table(
-    texts: Mapping[str, Sequence[str]], *, num_ngrams: int, num_epochs: int = 5, decay: float = 1e-6, seed: int = 0
+    texts: Mapping[str, Sequence[str]], *, num_ngrams: int, num_epochs: int = 3, decay: float = 1e-6, seed: int = 0
 ) -> NgramTable:
     """Learn from texts by language; a language with more of them is favoured in advance."""
     generator = np.random.default_rng(seed)
@@ -65,7 +72,8 @@ def learn_ngram_table(
     ]
     examples += [(label, [word]) for label, words in enumerate(_dictionaries(sentences)) for word in words]
     print(len(examples), "examples", flush=True)
-    ngrams = _most_telling(sentences, num_ngrams)
+    shares = [_EXPECTED_SHARE if language in _EXPECTED else 1.0 for language in languages]
+    ngrams = _most_telling(sentences, shares, num_ngrams)
     print(len(ngrams), "n-grams", flush=True)
     encoded = _encode(examples, {ngram: index for index, ngram in enumerate(ngrams)})
     weights = _fit(encoded, len(ngrams), len(languages), num_epochs, decay, generator)
@@ -75,14 +83,12 @@ def learn_ngram_table(
 
 
 def _pieces(words: list[str], generator: np.random.Generator) -> Iterator[list[str]]:
-    """Yield a sentence, and one to four neighbouring words of it."""
-    if not words:
-        return
-    yield words
-    length = int(generator.integers(1, 5))
-    if length < len(words):
-        start = int(generator.integers(0, len(words) - length + 1))
-        yield words[start : start + length]
+    """Yield two pieces of a sentence: some words, as many as a short sentence has, and one to three neighbours."""
+    for longest in (_SENTENCE_WORDS, _PIECE_WORDS):
+        length = min(len(words), longest if longest == _SENTENCE_WORDS else int(generator.integers(1, longest + 1)))
+        if length:
+            start = int(generator.integers(0, len(words) - length + 1))
+            yield words[start : start + length]
 
 
 def _dictionaries(sentences: list[list[list[str]]]) -> list[list[str]]:
@@ -96,13 +102,13 @@ def _dictionaries(sentences: list[list[list[str]]]) -> list[list[str]]:
     return [words[:size] for words in frequent]
 
 
-def _most_telling(sentences: list[list[list[str]]], num_ngrams: int) -> list[str]:
+def _most_telling(sentences: list[list[list[str]]], shares: list[float], num_ngrams: int) -> list[str]:
     """Choose the n-grams whose presence in a word tells most about its language (mutual information)."""
     counts: list[dict[str, float]] = []
-    for side in sentences:
+    for side, expected in zip(sentences, shares, strict=True):
         words = Counter(word for text in side for word in text)
         # Every language is a distribution over words: how much text there is of it must not matter.
-        share = _NUM_WORDS / max(1, words.total())
+        share = expected * _NUM_WORDS / max(1, words.total())
         own: dict[str, float] = {}
         for word, count in words.items():
             for ngram in set(ngrams_of(word)):
@@ -113,7 +119,7 @@ def _most_telling(sentences: list[list[list[str]]], num_ngrams: int) -> list[str
         totals.update(own)
     frequent = sorted(ngram for ngram, total in totals.items() if total >= _RAREST)
     present = np.array([[own.get(ngram, 0.0) for own in counts] for ngram in frequent])
-    num_words = np.full(len(sentences), _NUM_WORDS)
+    num_words = _NUM_WORDS * np.array(shares)
     information = _information(present, num_words) + _information(num_words - present, num_words)
     best = np.argsort(-information, kind="stable")[:num_ngrams]
     return [frequent[index] for index in sorted(best)]

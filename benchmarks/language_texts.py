@@ -20,7 +20,7 @@ from heedful.data.readers import read_parallel
 from heedful.text.scripts import UNDETERMINED
 
 NUM_TEXTS = 20_000
-NUM_OWN_TEXTS = 60_000
+NUM_OWN_TEXTS = 100_000
 
 _CAMPAIGNS = ("did", "dm", "dw", "ei", "httt", "l", "low", "nr", "sof", "sota", "sotbe", "thot", "trow", "tsg", "utbs")
 FORTUNES = {"es": "fortunes-es", "it": "fortunes-it", "pl": "fortunes-pl", "cs": "fortunes-cs", "pt": "fortunes-br"}
@@ -54,7 +54,10 @@ _PARAGRAPH = re.compile(r"<(?:p|item|title|desc|li|dd)\b[^>]*>(.*?)</(?:p|item|t
 _NOT_TEXT = re.compile(
     r"<[^<>]*>|https?://\S+|\S+@\S+|%\(?\w+\)?[sd]|%[-\w.$]+|\$\{?\w+\}?|\{[^{}]*\}|[-\w./]*/[-\w./]+|--?[\w-]+|\w+[.:_=]\w+"
 )
-_ENGLISH = re.compile(r"\b(?:the|and|with|this|from|that)\b", re.IGNORECASE)
+_ENGLISH = re.compile(
+    r"\b(?:the|and|with|this|from|that|you|your|which|should|would|when|there|been|they|these|cannot|into)\b",
+    re.IGNORECASE,
+)
 """Words of messages that nobody translated."""
 
 _WORDS = re.compile(r"[^\W\d_]{2,}")
@@ -72,7 +75,12 @@ def gather(folder: Path) -> dict[str, list[str]]:
 def choose(debian: Mapping[str, dict[str, list[str]]], own: Mapping[str, dict[str, list[str]]]) -> dict[str, list[str]]:
     """Mix the sentences of each language."""
     generator = random.Random(0)
-    texts = {language: mix({**kinds, **debian[language]}, NUM_OWN_TEXTS, generator) for language, kinds in own.items()}
+    texts = {}
+    for language, kinds in own.items():
+        # Half are everyday sentences: they are what most texts are like.
+        everyday = generator.sample(kinds["tatoeba"], NUM_OWN_TEXTS // 2)
+        rest = {kind: some for kind, some in {**kinds, **debian[language]}.items() if kind != "tatoeba"}
+        texts[language] = everyday + mix(rest, NUM_OWN_TEXTS // 2, generator)
     texts |= {language: mix(debian[language], NUM_TEXTS, generator) for language in NAMED}
     others = {language: [one for some in debian[language].values() for one in some] for language in UNNAMED}
     texts[UNDETERMINED] = mix(others, NUM_TEXTS, generator)

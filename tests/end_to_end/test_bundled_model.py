@@ -111,7 +111,7 @@ def test_a_language_it_does_not_know_is_left_as_it_is(heedful) -> None:
     result = heedful("explain", "¿Dónde está la estación?", "--to", "de", "--out", "page.html")
     assert result.returncode == 2
     assert result.stderr.decode() == (
-        'Error: The text must be in one of the model\'s languages, but seems to be in Spanish ("es"), which this model '
+        'error: The text must be in one of the model\'s languages, but seems to be in Spanish ("es"), which this model '
         "does not translate from. Say the language with --from to look into it anyway.\n"
     )
 

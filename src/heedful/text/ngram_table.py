@@ -51,13 +51,16 @@ class NgramTable:
 
 
 def ngrams_of(word: str) -> list[str]:
-    """Return every n-gram of a word and its two boundaries."""
+    """Return every n-gram of a word and its two boundaries; a longer word is also one as a whole."""
     bounded = f"{BOUNDARY}{word[:_LONGEST_WORD]}{BOUNDARY}"
-    return [
+    ngrams = [
         bounded[start : start + length]
         for length in range(1, LONGEST_NGRAM + 1)
         for start in range(len(bounded) - length + 1)
     ]
+    if len(bounded) > LONGEST_NGRAM:
+        ngrams.append(bounded)
+    return ngrams
 
 
 def read_table(path: Traversable) -> NgramTable:

@@ -57,7 +57,7 @@ const ATTENTION = {
         : heads.length === 1 ? `head ${heads[0] + 1}`
         : `mean of heads ${heads.map((head) => head + 1).join(", ")}`}`,
     restsOn:
-      "rests on: log-probability lost when the word is hidden; blue speaks for the token being written, orange against it",
+      "rests on: log-probability lost when the word is hidden; blue speaks for the token being written, orange against",
     attributing: "Computing the attribution …",
     notAttributed: (sentence) => `There is no attribution: ${sentence}`,
     noAttribution: "The attribution was not computed for this page.",
