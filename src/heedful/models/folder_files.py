@@ -110,22 +110,26 @@ def task_of(path: Path) -> str:
 
     Only a hint at whom to ask: whoever then reads the folder checks it.
     """
-    try:
-        config = from_json((path / CONFIG).read_bytes())
-    except (OSError, ValueError):
-        return "translation"
-    task = config.get("task") if isinstance(config, dict) else None
-    return task if isinstance(task, str) else "translation"
+    return _said_task(path) or "translation"
 
 
 def check_task(path: Path, wanted: str) -> None:
-    """Refuse a folder whose model is for another task than `wanted`, and say what it can be used with."""
-    task = task_of(path)
-    if task != wanted and task in TASKS:
+    """Refuse a folder that says its model is for another task than `wanted`, and name what it can be used with."""
+    task = _said_task(path)
+    if task is not None and task != wanted and task in TASKS:
         kind, verb = TASKS[task]
         raise ModelFolderError(
             f"{path} must hold {TASKS[wanted].kind} here, but holds {kind}. Use it with heedful {verb}."
         )
+
+
+def _said_task(path: Path) -> str | None:
+    try:
+        config = from_json((path / CONFIG).read_bytes())
+    except (OSError, ValueError):
+        return None
+    task = config.get("task") if isinstance(config, dict) else None
+    return task if isinstance(task, str) else None
 
 
 def check_config(path: Path, content: JsonValue, schema: type[ConfigT], *, version: int) -> ConfigT:

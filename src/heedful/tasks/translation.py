@@ -204,7 +204,8 @@ class Translator:
         beam = self.decoding.beam_size if beam_size is None else beam_size
         for name, value in (("beam_size", beam), ("n_best", n_best)):
             if not 1 <= value <= MAX_BEAM_SIZE:
-                raise UserError(f"`{name}` must be from 1 to {MAX_BEAM_SIZE}, but is {value:,}.")
+                bound = "at least 1" if value < 1 else f"at most {MAX_BEAM_SIZE}"
+                raise UserError(f"`{name}` must be {bound}, but is {value:,}.")
         return _Request(max(beam, n_best), n_best)
 
     def _translate_units(self, units: Sequence[Unit], request: _Request) -> list[TranslatedUnit]:

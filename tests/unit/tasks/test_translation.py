@@ -100,7 +100,7 @@ def test_text_in_the_wanted_language_is_handed_back(multilingual: Translator) ->
 
 def test_text_in_none_of_the_models_languages_is_handed_back(multilingual: Translator) -> None:
     found = multilingual.translate_detailed(["¿Dónde está la\nestación?", "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], to="de")
-    assert [it.text for it in found] == ["¿Dónde está la estación?", "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"]
+    assert [it.text for it in found] == ["¿Dónde está la\nestación?", "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"]
     assert [(it.source_language, it.target_language) for it in found] == [("es", "de"), (None, "de")]
     assert found[0].source_confidence is not None
     assert found[0].source_confidence > 0.9
