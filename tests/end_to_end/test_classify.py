@@ -260,3 +260,23 @@ def test_every_other_verb_refuses_a_classifier_with_a_sentence_and_writes_nothin
     if arguments.split()[0] not in ("distill", "serve"):
         assert "but holds a classifier. Use it with heedful classify." in said
     assert sorted(folder.iterdir()) == before
+
+
+def test_the_doctor_looks_at_documents(heedful, folder: Path) -> None:
+    shown = heedful("check", "labels.toml", "name=looked_at", "--device", "cpu", cwd=folder)
+    assert shown.returncode == 0, shown.stderr.decode()
+    said = shown.stdout.decode()
+    assert said.startswith("data.train[0]  400 documents  train.jsonl\n  labels  neg 1")
+    assert "read in windows, whole" in said
+    assert "memory      about " in said
+    assert said.endswith("Nothing stands in the way.\n")
+    found = json.loads(heedful("check", "labels.toml", "name=looked_at", "--json", cwd=folder).stdout)
+    assert found["corpora"][0]["num_documents"] == 400
+    assert found["trial"]["num_parameters"] > 0
+    assert found["seconds"] > 0
+    assert not (folder / "runs" / "looked_at").exists()
+    refused = heedful("check", "labels.toml", "data.train.0.label_key=lable", cwd=folder)
+    assert refused.returncode == 2
+    assert refused.stdout.decode().endswith("Training would be refused.\n")
+    both = heedful("check", "labels.toml", "--tokens-per-second", "9", "--device", "cpu", cwd=folder)
+    assert "`--device` must be left out with --tokens-per-second" in both.stderr.decode()

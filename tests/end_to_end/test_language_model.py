@@ -188,3 +188,17 @@ def test_two_language_models_are_compared_stretch_by_stretch(text_run, heedful):
     assert comparison["p_value"] < 0.01
     shown = heedful(*command, cwd=text_run).stdout.decode()
     assert "against runs/hasty, by paired bootstrap over stretches of the text:" in shown
+
+
+def test_the_doctor_looks_at_texts(text_run, heedful):
+    shown = heedful("check", "text.toml", "name=looked_at", "--device", "cpu", cwd=text_run)
+    assert shown.returncode == 0, shown.stderr.decode()
+    said = shown.stdout.decode()
+    assert said.startswith(f"data.train  {(text_run / 'train.txt').stat().st_size:,} bytes, ")
+    assert "steps of 16 segments side by side, 32 symbols each" in said
+    assert said.endswith("Nothing stands in the way.\n")
+    known = heedful("check", "text.toml", "name=looked_at", "--tokens-per-second", "512", "--json", cwd=text_run)
+    assert json.loads(known.stdout)["seconds"] == 40  # as many steps, of 512 symbols each
+    refused = heedful("check", "text.toml", 'data.train=["nowhere.txt"]', cwd=text_run)
+    assert refused.returncode == 2
+    assert "error: `data.train`: The file nowhere.txt must exist" in refused.stdout.decode()

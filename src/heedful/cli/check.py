@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import options
+from heedful.cli.check_labels import check_labels
+from heedful.cli.check_lines import finding_lines, length_line, time_line
+from heedful.cli.check_text import check_text
 from heedful.cli.console import write_line
+from heedful.errors import UserError
 
 if TYPE_CHECKING:
     from heedful.config.run import RunConfig
@@ -20,29 +24,47 @@ def check(
     overrides: options.Overrides = None,
     tokens_per_second: Annotated[
         float | None,
-        typer.Option(metavar="N", min=1, help="Target tokens a second, as a run prints them; measured if not given."),
+        typer.Option(metavar="N", min=1, help="Speed as a run prints it as tokens/s; measured if not given."),
     ] = None,
     device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
-    """Look at the corpora and settings of CONFIG before training.
+    """Look at the data and settings of CONFIG before training, whatever the task.
 
     Says what would go wrong, what looks odd, and what the run will cost.
     Exits with 2 when training would be refused.
     """
-    from heedful.config.load import load_config
+    if device is not None and tokens_per_second is not None:
+        raise UserError("`--device` must be left out with --tokens-per-second: it says where the speed is measured.")
+    from heedful.config.classification import ClassificationRun
+    from heedful.config.language_modeling import LanguageModelRun
+    from heedful.config.load import load_any
 
-    run = load_config(config, overrides or [])
+    run = load_any(config, overrides or [])
+    match run:
+        case ClassificationRun():
+            lines, is_refused = check_labels(run, per_second=tokens_per_second, device=device, as_json=as_json)
+        case LanguageModelRun():
+            lines, is_refused = check_text(run, per_second=tokens_per_second, device=device, as_json=as_json)
+        case _:
+            lines, is_refused = _check_translation(run, tokens_per_second, device, as_json=as_json)
+    for line in lines:
+        write_line(line)
+    if is_refused:
+        raise typer.Exit(2)
+
+
+def _check_translation(
+    run: "RunConfig", tokens_per_second: float | None, device: str | None, *, as_json: bool
+) -> tuple[list[str], bool]:
     from heedful.data.doctor import examine
     from heedful.tasks.public_data import in_words
 
     examination = examine(run, tokens_per_second=tokens_per_second, in_words=in_words)
     if tokens_per_second is None:
         examination = _with_measured_time(examination, run, device)
-    for line in [json.dumps(asdict(examination))] if as_json else _as_text(examination):
-        write_line(line)
-    if examination.has_errors:
-        raise typer.Exit(2)
+    lines = [json.dumps(asdict(examination))] if as_json else _as_text(examination)
+    return lines, examination.has_errors
 
 
 def _with_measured_time(examination: "Examination", run: "RunConfig", device: str | None) -> "Examination":
@@ -69,21 +91,14 @@ def _as_text(examination: "Examination") -> list[str]:
         lines += ["", f"vocabulary  {examination.source_vocab_size:,} source, {examination.target_vocab_size:,} target"]
     if examination.estimate:
         lines += _about_cost(examination.estimate)
-    lines.append("")
-    order = ("error", "warning", "note")
-    findings = sorted(examination.findings, key=lambda finding: order.index(finding.severity))
-    lines += [f"{finding.severity}: {finding.sentence}" for finding in findings]
-    return [*lines, "Nothing stands in the way." if not examination.has_errors else "Training would be refused."]
+    return [*lines, *finding_lines(examination.findings)]
 
 
 def _about_corpus(corpus: "CorpusReport") -> list[str]:
     lines = [f"{corpus.setting}  {corpus.num_pairs:,} pairs  {' + '.join(corpus.files)}"]
     for side, lengths in (("source", corpus.source_lengths), ("target", corpus.target_lengths)):
         if lengths:
-            lines.append(
-                f"  {side} tokens  mean {lengths.mean:.1f}, median {lengths.median}, "
-                f"99 % below {lengths.percentile_99 + 1}, longest {lengths.longest}"
-            )
+            lines.append(length_line(f"{side} tokens", lengths))
     return lines
 
 
@@ -98,10 +113,5 @@ def _about_cost(cost: "RunEstimate") -> list[str]:
         f"for the largest batch ({rows} rows, {source_len} + {target_len} tokens)",
     ]
     if cost.seconds is not None:
-        lines.append(f"time        about {_duration(cost.seconds)}")
+        lines.append(time_line(cost.seconds))
     return lines
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{seconds:.0f} s" if seconds < 120 else f"{minutes} min" if minutes < 120 else f"{seconds / 3600:.1f} h"

@@ -217,7 +217,7 @@ def _tokenise(report: CorpusReport, corpus: Corpus, config: RunConfig, tokenizer
             elif reason == "uneven":
                 report.uneven.add(pair.line)
     both = np.array(every, dtype=np.int64)
-    report.source_lengths, report.target_lengths = _summarise(both[:, 0]), _summarise(both[:, 1])
+    report.source_lengths, report.target_lengths = summarise(both[:, 0]), summarise(both[:, 1])
     report.byte_rate = num_bytes / int(both.sum())
     usable = np.array(kept, dtype=np.int64).reshape(-1, 2)
     return usable[:, 0], usable[:, 1]
@@ -234,7 +234,8 @@ def _pieces(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
         yield piece
 
 
-def _summarise(lengths: NDArray[np.int64]) -> LengthSummary:
+def summarise(lengths: NDArray[np.int64]) -> LengthSummary:
+    """Say in four numbers how long sentences or documents are."""
     median, high = np.percentile(lengths, [50, 99], method="nearest").tolist()
     return LengthSummary(float(lengths.mean()), int(median), int(high), int(lengths.max()))
 

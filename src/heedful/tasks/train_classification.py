@@ -80,7 +80,7 @@ def prepare_documents(config: ClassificationRun, folder: Path, *, say: Say) -> C
     split = read_split(config.data)
     say(f"Learning from {count_of(len(split.train), 'document')}: {describe_labels(split.train)}.")
     say(f"Validation is on {count_of(len(split.validation), 'document')}: {describe_labels(split.validation)}.")
-    tokenizer = _find_tokenizer(config, folder, split, say)
+    tokenizer = find_label_tokenizer(config, folder, split, say)
     train_tokens = _encode(config, tokenizer, split.train, split.labels, say)
     validation = _encode(config, tokenizer, split.validation, split.labels, lambda _: None)
     return ClassificationData(tokenizer, split.labels, train_tokens, validation, split.validation)
@@ -102,7 +102,7 @@ def _encode(
     return labelled_tokens(encoded.ids, number_labels(documents, labels))
 
 
-def _find_tokenizer(config: ClassificationRun, folder: Path, split: Split, say: Say) -> Tokenizer:
+def find_label_tokenizer(config: ClassificationRun, folder: Path, split: Split, say: Say) -> Tokenizer:
     """Return the tokenizer of a run: the one it began with, one that was asked for, or a new one."""
     given = config.training.init_from or config.tokenizer.take_from
     if has_begun(folder):
