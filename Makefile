@@ -26,7 +26,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) (the first time this fetches PyTorch and takes minutes) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install -qq --constraint constraints.txt --editable '.[dev,serve]'
-	@$(BIN)/python -c 'from heedful.native import library; library.is_available() or print("No C++ compiler works here: models will run in fp32, several times slower.")'
+	@$(BIN)/python -c 'from heedful.engines.int8 import library; library.is_available() or print("No C++ compiler works here: models will run in fp32, several times slower.")'
 	@touch $@
 	@echo "Ready: $(BIN)/heedful --help"
 

@@ -19,10 +19,10 @@ from heedful.config.classification import ClassificationRun
 from heedful.config.load import load_any
 from heedful.data.labelled import read_documents, read_split
 from heedful.evaluation.classification import wilson_interval
-from heedful.models.classifier_folder import load_classifier_folder
-from heedful.tasks.classification import load_classifier
-from heedful.tasks.evaluate_classification import evaluate_classification
-from heedful.tasks.train_classification import train_classification
+from heedful.storage.classifier_folder import load_classifier_folder
+from heedful.tasks.classification.classifier import load_classifier
+from heedful.tasks.classification.evaluate import evaluate_classification
+from heedful.tasks.classification.train import train_classification
 from heedful.training.display import make_display
 
 BARE, BLOCK = "model.layer={kind='attention'}", "model.layer={kind='transformer', hidden_dim=512}"

@@ -12,7 +12,7 @@ import re
 
 from heedful import load
 from heedful.config.load import load_config
-from heedful.tasks.test_sets import find_test_sets, read_sentences
+from heedful.tasks.translation.test_sets import find_test_sets, read_sentences
 
 NEGATIONS = {
     "en": r"\b(not|no|never|nothing|nobody|none|nowhere|neither|nor|without|cannot|\w+n't)\b",

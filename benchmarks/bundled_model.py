@@ -21,7 +21,7 @@ from heedful.config.data import TsvCorpus
 from heedful.data.paths import resolve_data_path
 from heedful.data.readers import read_pairs
 from heedful.evaluation.speed import measure_speed
-from heedful.tasks.folders import find_model_folder
+from heedful.storage.locate import find_model_folder
 
 LOAD = (
     "import time, torch; started = time.clock(); "

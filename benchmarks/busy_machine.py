@@ -36,12 +36,12 @@ def time_training_steps(count: int) -> float:
     spin_briefly()
     import torch
 
-    from heedful.config.model import TransformerConfig
+    from heedful.config.models import TransformerConfig
     from heedful.config.training import NoRegularizer, TrainingConfig
     from heedful.data.batch import collate
     from heedful.models.build import build_model
     from heedful.training.loop import start_state
-    from heedful.training.sequence_loss import sequence_loss
+    from heedful.training.losses.sequence import sequence_loss
     from heedful.training.step import train_step
 
     shape = TransformerConfig(dim=256, num_heads=4, hidden_dim=1024, num_encoder_layers=4, num_decoder_layers=2)

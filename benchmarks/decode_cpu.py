@@ -23,10 +23,10 @@ from transformers import MarianConfig, MarianMTModel
 
 from heedful.config.presets import transformer_base
 from heedful.decoding.search import search
+from heedful.engines.int8.engine import Int8Transformer
 from heedful.interop.ctranslate2 import export_ctranslate2
 from heedful.interop.marian_weights import layers_to_marian
-from heedful.models.folder import weights_of
-from heedful.models.int8 import Int8Transformer
+from heedful.storage.model_folder import weights_of
 from stables import Contestant
 from successor import BOS, EOS, PAD, UNK, as_folder, build_successor_model, draw_sentences
 from table import Row, compare, race, report

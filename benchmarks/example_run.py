@@ -17,8 +17,8 @@ from safetensors.torch import save
 from heedful.errors import UserError
 from heedful.files import publish_folder, verify_manifest, write_manifest, write_new
 from heedful.tasks.run_folder import CONFIG, TOKENIZER, has_begun
-from heedful.training.averaging import average_checkpoints
-from heedful.training.checkpoint import WEIGHTS, list_checkpoints
+from heedful.training.durability.averaging import average_checkpoints
+from heedful.training.durability.checkpoint import WEIGHTS, list_checkpoints
 
 JOURNALS = ("metrics.jsonl", "samples.jsonl")
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from heedful.config.data import TsvCorpus
 from heedful.data.readers import read_parallel
-from heedful.tasks.directions import Directions
+from heedful.tasks.translation.directions import Directions
 from heedful.text.language_detection import detect, known_languages
 
 CORPORA = {"de": "eng-deu", "fr": "eng-fra", "zh": "eng-cmn"}

@@ -10,8 +10,8 @@ import argparse
 import json
 from pathlib import Path
 
-from heedful.tasks.evaluate_text import find_texts
-from heedful.tasks.language_modeling import load_text_model
+from heedful.tasks.language_modeling.evaluate import find_texts
+from heedful.tasks.language_modeling.model import load_text_model
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 360, 64, 48, 40, 20
 

@@ -18,7 +18,7 @@ import torch
 from heedful.config.language_modeling import TransformerXLConfig
 from heedful.models.build import build_language_model, count_parameters
 from heedful.models.transformer_xl import TransformerXL
-from heedful.tasks.language_modeling import load_text_model
+from heedful.tasks.language_modeling.model import load_text_model
 from table import Row, report
 
 SMALL = TransformerXLConfig(dim=128, num_heads=4, hidden_dim=512, num_layers=4, dropout=0.0)

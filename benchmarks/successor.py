@@ -10,11 +10,11 @@ each with a clear margin. The amount of arithmetic is that of any model of this 
 import torch
 from torch import Tensor
 
-from heedful.config.model import SinusoidalPositions, TransformerConfig
+from heedful.config.models import SinusoidalPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.models.build import build_model
-from heedful.models.folder import ModelFolder, SpecialIds, weights_of
 from heedful.models.transformer import Transformer
+from heedful.storage.model_folder import ModelFolder, SpecialIds, weights_of
 from heedful.text.normalization import Untouched
 from heedful.text.subwords import Scores, Subwords
 from heedful.text.tokenizer import SpecialIds as TokenizerIds

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from transformers import MarianConfig, MarianMTModel
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.config.presets import transformer_base, transformer_big
 from heedful.config.training import NoRegularizer, TrainingConfig
 from heedful.data.batch import Batch, collate
@@ -24,8 +24,8 @@ from heedful.models.build import build_model
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.training.compilation import compile_layers
 from heedful.training.loop import start_state
+from heedful.training.losses.sequence import sequence_loss
 from heedful.training.recorded_step import StepRecorder
-from heedful.training.sequence_loss import sequence_loss
 from table import Row, compare, report
 
 ROWS, LENGTH, VOCAB, PAD, BOS = 1024, 32, 32_000, 0, 1

@@ -4,7 +4,7 @@
     python benchmarks/train_text_gpu.py --large --streams 32 --segment 768 --memory 768
 
 A model of the paper's shape (12 layers of width 512; the large one has 24 of width 1,024) in bf16 on random bytes, with
-everything a step of `heedful train` does. Its attention runs in the kernel of nn/relative_kernel.py and, for comparison
+everything a step of `heedful train` does. Its attention runs in nn/kernels/relative_attention.py and, for comparison
 (unless `--alone`), in PyTorch's own with the shifted scores as a bias. Counted are the products of the layers,
 projections of the memory included, and of the attention what a query may see; the embedding, the softmax and all that
 is no product count for nothing.
@@ -26,12 +26,12 @@ from heedful.models.transformer_xl import RelativeLayer
 from heedful.nn import relative_attention
 from heedful.training.compilation import compile_layers
 from heedful.training.loop import start_state
+from heedful.training.losses.segment import carried_tensors, segment_loss
 from heedful.training.recorded_step import StepRecorder
-from heedful.training.segment_loss import carried_tensors, segment_loss
 from table import compare, report
 
 if TYPE_CHECKING:
-    from heedful.nn.relative_kernel import Tile
+    from heedful.nn.kernels.relative_attention import Tile
 
 VOCAB = 256
 OURS = "Heedful compiled"
@@ -85,7 +85,7 @@ def measure_peak() -> float:
 
 def tile(written: str) -> "Tile":
     """Read 128,64,8,3."""
-    from heedful.nn.relative_kernel import Tile
+    from heedful.nn.kernels.relative_attention import Tile
 
     return Tile(*map(int, written.split(",")))
 
@@ -106,7 +106,7 @@ def main() -> None:
     options = parser.parse_args()
     if not torch.cuda.is_available():
         raise SystemExit("This benchmark needs a CUDA device, and there is none.")
-    from heedful.nn import relative_kernel
+    from heedful.nn.kernels import relative_attention as relative_kernel
 
     relative_kernel.FORWARD = options.forward or relative_kernel.FORWARD
     relative_kernel.BACKWARD_QUERIES = options.backward_queries or relative_kernel.BACKWARD_QUERIES

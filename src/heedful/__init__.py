@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.waiting import spin_briefly
 
 if TYPE_CHECKING:
-    from heedful.tasks.loading import Models, Quantization
+    from heedful.tasks.translation.load import Models, Quantization
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load"]
@@ -29,8 +29,8 @@ def load(models: "Models" = None, *, device: str | None = None, quantize: "Quant
     """
     spin_briefly()
     if isinstance(models, str | Path):
-        from heedful.models.folder_files import task_of
-        from heedful.tasks.folders import find_model_folder
+        from heedful.storage.folder_files import task_of
+        from heedful.storage.locate import find_model_folder
 
         task = task_of(find_model_folder(models))
         if task in ("classification", "language_modeling") and quantize == "int8":
@@ -38,14 +38,14 @@ def load(models: "Models" = None, *, device: str | None = None, quantize: "Quant
 
             raise UserError(f'`quantize` must be "auto" or "none" here: int8 is for translators, {models} is none.')
         if task == "classification":
-            from heedful.tasks.classification import load_classifier
+            from heedful.tasks.classification.classifier import load_classifier
 
             return load_classifier(models, device=device)
         if task == "language_modeling":
-            from heedful.tasks.language_modeling import load_text_model
+            from heedful.tasks.language_modeling.model import load_text_model
 
             return load_text_model(models, device=device)
     from heedful.insight.tracing_translator import TracingTranslator
-    from heedful.tasks.loading import load_translator
+    from heedful.tasks.translation.load import load_translator
 
     return load_translator(models, device=device, quantize=quantize, kind=TracingTranslator)

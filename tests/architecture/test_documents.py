@@ -108,12 +108,21 @@ def tree_entries(path: Path) -> set[str]:
     return entries
 
 
-@pytest.mark.parametrize("path", READMES, ids=named)
-def test_the_annotated_tree_is_the_real_one(path: Path) -> None:
-    entries = tree_entries(path)
-    modules = {named(file) for file in (ROOT / "src" / "heedful").rglob("*.py") if file.name != "__init__.py"}
+def test_the_annotated_tree_is_the_real_one() -> None:
+    entries = tree_entries(ROOT / "ARCHITECTURE.md")
+    package = ROOT / "src" / "heedful"
+    sources = [file for kind in ("*.py", "*.h", "*.cpp") for file in package.rglob(kind) if file.name != "__init__.py"]
+    folders = [file.parent for file in sources if file.parent != package]
+    others = [
+        file
+        for folder in ("configs", "benchmarks", "docs")
+        for file in (ROOT / folder).iterdir()
+        if file.name != "__pycache__"
+    ]
+    tiers = [file for file in (ROOT / "tests").iterdir() if file.is_dir() and file.name != "__pycache__"]
     assert {entry for entry in entries if not (ROOT / entry).exists()} == set(), "These are gone."
-    assert modules - entries == set(), "These are missing in the tree."
+    missing = {named(path) for path in [*sources, *folders, *others, *tiers]} - entries
+    assert missing == set(), "These are missing in the tree."
 
 
 def test_both_readmes_show_the_same_commands() -> None:

@@ -20,16 +20,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": set(),
     "text": set(),
     "data": {"text"},
-    "native": set(),
+    "corpora": {"data"},
     "nn": set(),
-    "models": {"nn", "native"},
+    "models": {"nn"},
+    "storage": {"models", "nn"},
+    "engines": {"storage", "models", "nn"},
     "decoding": set(),  # it knows a Protocol, so that any model, and any engine, can be searched
     "evaluation": {"decoding", "models", "nn"},
     "training": {"models", "nn"},
-    "interop": {"text", "data", "nn", "models", "decoding", "evaluation", "training"},
-    "tasks": {"text", "data", "nn", "native", "models", "decoding", "evaluation", "training"},
-    "insight": {"text", "nn", "models", "decoding", "evaluation", "training", "tasks"},
-    "serving": {"text", "models", "decoding", "tasks", "insight"},
+    "interop": {"text", "data", "nn", "models", "storage", "decoding", "evaluation", "training"},
+    "tasks": {"text", "data", "nn", "models", "storage", "engines", "decoding", "evaluation", "training"},
+    "insight": {"text", "nn", "models", "storage", "decoding", "evaluation", "training", "tasks"},
+    "serving": {"text", "models", "storage", "engines", "decoding", "tasks", "insight"},
+    "demo": {"text", "data", "training", "storage", "tasks"},
 }
 ABOVE_ALL = {"cli", "__init__", "__main__"}
 GROUND_MAY_IMPORT = {"errors": set[str](), "files": {"errors"}, "config": {"errors"}}

@@ -14,8 +14,8 @@ from pydantic.fields import FieldInfo
 
 from heedful.config.classification import ClassificationRun
 from heedful.config.language_modeling import LanguageModelRun
-from heedful.config.run import RunConfig
 from heedful.config.section import Section
+from heedful.config.translation import RunConfig
 
 RUNS: dict[type[Section], str] = {
     RunConfig: "translation",

@@ -18,7 +18,8 @@ import torch
 from benchmarks.load import ServerProcess
 
 from heedful.config.data import TokenizerConfig
-from heedful.models import ModelFolder, SpecialIds, build_model, save_model_folder, weights_of
+from heedful.models import build_model
+from heedful.storage.model_folder import ModelFolder, SpecialIds, save_model_folder, weights_of
 from heedful.text.learning import learn_tokenizer
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer

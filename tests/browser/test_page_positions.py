@@ -11,9 +11,10 @@ import pytest
 import torch
 from benchmarks.load import ServerProcess
 
-from heedful.config.model import LearnedPositions, NoPositions
+from heedful.config.models import LearnedPositions, NoPositions
 from heedful.insight.payload import from_array
-from heedful.models import ModelFolder, build_model, save_model_folder, weights_of
+from heedful.models import build_model
+from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
 
 from ..unit.tasks.tiny_models import make_model
 

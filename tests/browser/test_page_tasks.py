@@ -12,7 +12,7 @@ from benchmarks.load import ServerProcess
 
 from heedful.config.language_modeling import TransformerXLConfig
 from heedful.insight.payload import from_array
-from heedful.models.classifier_folder import save_classifier
+from heedful.storage.classifier_folder import save_classifier
 
 from ..end_to_end.test_serve_tasks import write_language_model
 from ..unit.tasks.test_classification import make_folder

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import pytest
 
-from heedful.tasks.demo_corpus import make_corpus
+from heedful.demo.corpus import make_corpus
 
 CONFIG = """
 name = "small"

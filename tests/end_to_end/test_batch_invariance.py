@@ -7,8 +7,8 @@ import torch
 
 from heedful import load
 from heedful.decoding import search
-from heedful.tasks.demo_corpus import make_corpus
-from heedful.tasks.translation import Translator
+from heedful.demo.corpus import make_corpus
+from heedful.tasks.translation.translator import Translator
 
 NUM_SENTENCES, NUM_BATCHINGS = 200, 20
 

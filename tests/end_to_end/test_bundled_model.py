@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from heedful import load
+from heedful.demo.bundled import OUT_OF_DOMAIN
 from heedful.files import verify_manifest
-from heedful.tasks.demo import OUT_OF_DOMAIN
-from heedful.tasks.folders import bundled_folder
-from heedful.tasks.translation import Translator
+from heedful.storage.locate import bundled_folder
+from heedful.tasks.translation.translator import Translator
 
 from .conftest import environment_of
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.tasks.classification import load_classifier
+from heedful.tasks.classification.classifier import load_classifier
 
 CONFIG = """
 task = "classification"

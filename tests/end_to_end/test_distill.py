@@ -7,8 +7,8 @@ import pytest
 
 from heedful.config.load import load_config
 from heedful.errors import HeedfulError
-from heedful.tasks.distillation import distill
-from heedful.tasks.loading import load_translator
+from heedful.tasks.translation.distill import distill
+from heedful.tasks.translation.load import load_translator
 
 
 def pairs_of(path: Path) -> list[list[str]]:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from heedful import load
+from heedful.engines.int8.engine import Int8Transformer
 from heedful.models import Transformer
-from heedful.models.int8 import Int8Transformer
 
 pytestmark = pytest.mark.skipif(not Int8Transformer.is_available(), reason="needs a C++ compiler")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.models.folder import load_model_folder
+from heedful.storage.model_folder import load_model_folder
 
 
 @pytest.fixture

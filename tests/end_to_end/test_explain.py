@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from heedful.errors import UserError
-from heedful.insight.checkpoints import trace_checkpoints
-from heedful.tasks.loading import load_translator
+from heedful.insight.checkpoint_traces import trace_checkpoints
+from heedful.tasks.translation.load import load_translator
 
 
 def test_it_writes_one_page(heedful, small_run, tmp_path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import heedful as package
 from heedful.config.load import load_any
-from heedful.tasks.public_corpora import PUBLIC_CORPORA
+from heedful.corpora.catalogue import PUBLIC_CORPORA
 
 ROOT = Path(__file__).parents[2]
 FETCHABLE = [

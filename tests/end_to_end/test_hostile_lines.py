@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from heedful import load
-from heedful.tasks.translation import Translator
+from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import read_lines
 
 PIECES = [

@@ -12,10 +12,10 @@ import pytest
 
 from heedful.config.training import AverageConfig
 from heedful.files import sha256_file
-from heedful.training.averaging import average_checkpoints, checkpoints_to_average
-from heedful.training.checkpoint import list_checkpoints
-from heedful.training.journal import Journal
-from heedful.training.run_lock import RunLock
+from heedful.training.durability.averaging import average_checkpoints, checkpoints_to_average
+from heedful.training.durability.checkpoint import list_checkpoints
+from heedful.training.durability.journal import Journal
+from heedful.training.durability.run_lock import RunLock
 
 SCRIPT = Path(__file__).with_name("training_process.py")
 KILLS = 20

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from heedful.demo.corpus import make_corpus
 from heedful.files import sha256_file
-from heedful.tasks.demo_corpus import make_corpus
-from heedful.training.checkpoint import list_checkpoints
-from heedful.training.journal import Journal
+from heedful.training.durability.checkpoint import list_checkpoints
+from heedful.training.durability.journal import Journal
 
 from .conftest import environment_of, locked
 

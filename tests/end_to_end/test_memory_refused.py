@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from heedful.models.int8 import Int8Transformer
+from heedful.engines.int8.engine import Int8Transformer
 
 LIMITED = """
 import resource, sys

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from heedful.config import load_config, parse_config
-from heedful.tasks.training_demo import SETTINGS
+from heedful.demo.training import SETTINGS
 
 
 def test_check_counts_and_estimates(heedful, small_run) -> None:

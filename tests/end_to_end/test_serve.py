@@ -17,8 +17,8 @@ from libretranslatepy import LibreTranslateAPI
 
 from heedful.insight.payload import to_payload
 from heedful.insight.trace import trace_translation
-from heedful.tasks.loading import load_translator
-from heedful.tasks.translation import Translator
+from heedful.tasks.translation.load import load_translator
+from heedful.tasks.translation.translator import Translator
 
 from ..unit.tasks.tiny_models import save_model
 from .conftest import Command

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from benchmarks.load import Answer, ServerProcess, ask, counts, quantile
 
-from heedful.models.classifier_folder import save_classifier
+from heedful.storage.classifier_folder import save_classifier
 
 from ..unit.tasks.test_classification import make_folder
 from .test_serve_tasks import write_language_model

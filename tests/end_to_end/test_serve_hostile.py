@@ -23,7 +23,7 @@ from benchmarks.load import Answer, ServerProcess, exchange
 from schemathesis import GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
-from heedful.models.classifier_folder import save_classifier
+from heedful.storage.classifier_folder import save_classifier
 
 from ..unit.serving.test_runs import make_run
 from ..unit.tasks.test_classification import make_folder

@@ -15,9 +15,9 @@ from heedful.insight.attribution import attribute
 from heedful.insight.payload import from_array, to_payload
 from heedful.insight.position_table import position_table, similarity
 from heedful.insight.trace import trace_translation
-from heedful.models.folder import load_model_folder
-from heedful.tasks.loading import load_translator
-from heedful.tasks.translation import Translator
+from heedful.storage.model_folder import load_model_folder
+from heedful.tasks.translation.load import load_translator
+from heedful.tasks.translation.translator import Translator
 
 from ..unit.tasks.tiny_models import save_model
 from .test_serve import get, post

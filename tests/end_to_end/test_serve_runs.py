@@ -14,7 +14,7 @@ from benchmarks.example_run import make_example
 from benchmarks.load import ServerProcess
 from safetensors.torch import load_file
 
-from heedful.insight.checkpoints import trace_checkpoints
+from heedful.insight.checkpoint_traces import trace_checkpoints
 
 from .conftest import SmallRun
 from .test_serve import get, post

@@ -19,11 +19,11 @@ from heedful.insight.classification_trace import trace_classification
 from heedful.insight.payload import from_array
 from heedful.insight.text_trace import trace_text
 from heedful.models.build import build_language_model
-from heedful.models.classifier_folder import save_classifier
-from heedful.models.folder import weights_of
-from heedful.models.language_model_folder import LanguageModelFolder, save_language_model
-from heedful.tasks.classification import load_classifier
-from heedful.tasks.language_modeling import load_text_model
+from heedful.storage.classifier_folder import save_classifier
+from heedful.storage.language_model_folder import LanguageModelFolder, save_language_model
+from heedful.storage.model_folder import weights_of
+from heedful.tasks.classification.classifier import load_classifier
+from heedful.tasks.language_modeling.model import load_text_model
 from heedful.text.symbols import ByteSymbols
 
 from ..unit.tasks.test_classification import make_folder

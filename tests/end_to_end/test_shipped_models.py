@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from heedful import load
-from heedful.native.library import is_available, open_library
+from heedful.engines.int8.library import is_available, open_library
 
 from ..unit.tasks.tiny_models import save_model
 

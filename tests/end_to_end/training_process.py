@@ -17,14 +17,14 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.config.training import NoRegularizer, TrainingConfig, ValidationConfig
 from heedful.errors import HeedfulError
 from heedful.models.build import build_model
-from heedful.training.journal import Listener, Record
+from heedful.training.durability.journal import Listener, Record
+from heedful.training.durability.run_lock import RunLock
 from heedful.training.loop import Run, TrainingTask, Validation, start_state, train
-from heedful.training.run_lock import RunLock
-from heedful.training.sequence_loss import sequence_loss
+from heedful.training.losses.sequence import sequence_loss
 
 PAD_ID, BOS_ID, EOS_ID, VOCAB = 0, 1, 2, 20
 

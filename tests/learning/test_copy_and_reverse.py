@@ -13,13 +13,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.config.training import NoRegularizer, TrainingConfig, ValidationConfig
 from heedful.decoding.greedy import greedy_search
 from heedful.models.build import build_model
-from heedful.training.journal import Journal
+from heedful.training.durability.journal import Journal
 from heedful.training.loop import Run, TrainingTask, Validation, start_state, train
-from heedful.training.sequence_loss import sequence_loss
+from heedful.training.losses.sequence import sequence_loss
 
 PAD_ID, BOS_ID, EOS_ID, VOCAB, LONGEST = 0, 1, 2, 13, 6
 STEPS = {"copy": 300, "reverse": 585}

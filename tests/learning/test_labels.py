@@ -18,9 +18,9 @@ from heedful.data.labelled_batches import LabelledStream, LabelledTokens, labell
 from heedful.data.stream import prefetch
 from heedful.models.build import build_classifier
 from heedful.nn.ngrams import NgramCounts
-from heedful.tasks.classification_validation import ClassificationValidator
-from heedful.training.classification_loss import classification_loss
+from heedful.tasks.classification.validate import ClassificationValidator
 from heedful.training.loop import Run, TrainingTask, start_state, train
+from heedful.training.losses.labels import classification_loss
 
 PAD, BOS, FIRST, SECOND, VOCAB = 0, 1, 2, 3, 20
 

@@ -9,7 +9,7 @@ from heedful.config.training import TrainingConfig
 from heedful.data.text_stream import TextStream
 from heedful.models.build import build_language_model
 from heedful.training.loop import start_state
-from heedful.training.segment_loss import carried_tensors, segment_loss
+from heedful.training.losses.segment import carried_tensors, segment_loss
 from heedful.training.step import train_step
 
 VOCAB, SEGMENT, PERIOD = 8, 8, 16

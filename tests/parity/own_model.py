@@ -3,8 +3,9 @@
 import torch
 from torch import nn
 
-from heedful.config.model import TransformerConfig
-from heedful.models import ModelFolder, SpecialIds, build_model, weights_of
+from heedful.config.models import TransformerConfig
+from heedful.models import build_model
+from heedful.storage.model_folder import ModelFolder, SpecialIds, weights_of
 from heedful.text.normalization import Nfkc
 from heedful.text.subwords import SPACE_MARK, Merges, Subwords
 from heedful.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Tokenizer

@@ -9,7 +9,7 @@ from transformers import MarianMTModel
 
 from heedful.decoding import search
 from heedful.interop import export_ctranslate2, export_marian, import_marian
-from heedful.models import ModelFolder, restore_model
+from heedful.storage.model_folder import ModelFolder, restore_model
 from heedful.text.tokenizer import Tokenizer
 
 from .marian_folder import make_sentences, write_marian_folder

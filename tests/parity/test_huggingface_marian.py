@@ -10,7 +10,7 @@ from transformers import MarianMTModel, MarianTokenizer
 from heedful.decoding import search
 from heedful.interop import export_marian, import_marian
 from heedful.interop.marian_weights import layers_from_marian
-from heedful.models import ModelFolder, restore_model
+from heedful.storage.model_folder import ModelFolder, restore_model
 from heedful.text.tokenizer import Tokenizer
 
 from .marian_folder import make_sentences, write_marian_folder

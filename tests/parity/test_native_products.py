@@ -1,4 +1,4 @@
-"""The product of `native/linear.h` against exact integers, compiled for every processor this one can stand in for.
+"""The product of `engines/int8/linear.h` against exact integers, compiled for every processor this can stand in for.
 
 A processor runs one of several inner loops, chosen when the engine is compiled. Told to leave newer instructions alone,
 the compiler makes the others as well, so that each is held to the same sums wherever the tests run.
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from heedful.native.library import FLAGS, SOURCES, find_compiler
+from heedful.engines.int8.library import FLAGS, SOURCES, find_compiler
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C++ compiler")
 

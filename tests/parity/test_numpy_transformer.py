@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.models import Transformer, build_model
 from heedful.nn import sinusoidal_table
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.models import Transformer, build_model
 
 DIM, HEADS, HIDDEN, VOCAB = 32, 4, 48, 29

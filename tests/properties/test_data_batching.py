@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.data.batching import epoch_plan, num_batches, padded_length, repetitions
+from heedful.data.packing import epoch_plan, num_batches, padded_length, repetitions
 
 lengths = st.lists(st.tuples(st.integers(1, 300), st.integers(1, 300)), min_size=1, max_size=200)
 budgets = st.integers(1, 5000)

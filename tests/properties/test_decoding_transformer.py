@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.decoding import Ensemble, beam_search, greedy_search, sample, search
 from heedful.models.build import build_model
 

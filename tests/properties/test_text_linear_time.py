@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from heedful import load
-from heedful.tasks.output_warnings import Output, find_warnings
-from heedful.tasks.plan import join_parts
-from heedful.tasks.translation import Translator
+from heedful.tasks.translation.doubts import Output, find_warnings
+from heedful.tasks.translation.plan import join_parts
+from heedful.tasks.translation.translator import Translator
 from heedful.text.chinese import simplify
 from heedful.text.language_detection import detect
 from heedful.text.lines import one_line

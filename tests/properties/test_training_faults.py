@@ -19,7 +19,13 @@ from torch import nn
 from heedful.config.training import TrainingConfig
 from heedful.errors import HeedfulError, ModelFolderError
 from heedful.files import verify_manifest
-from heedful.training.checkpoint import find_latest, list_checkpoints, load_checkpoint, retain, save_checkpoint
+from heedful.training.durability.checkpoint import (
+    find_latest,
+    list_checkpoints,
+    load_checkpoint,
+    retain,
+    save_checkpoint,
+)
 from heedful.training.loop import start_state, weights_sha256
 from heedful.training.state import TrainState
 

@@ -14,9 +14,9 @@ from heedful.cli.console import write_line
 from heedful.errors import UserError
 
 if TYPE_CHECKING:
-    from heedful.config.run import RunConfig
-    from heedful.data.doctor import CorpusReport, Examination
-    from heedful.data.run_estimate import RunEstimate
+    from heedful.config.translation import RunConfig
+    from heedful.tasks.translation.doctor import CorpusReport, Examination
+    from heedful.tasks.translation.estimate import RunEstimate
 
 
 def check(
@@ -57,8 +57,8 @@ def check(
 def _check_translation(
     run: "RunConfig", tokens_per_second: float | None, device: str | None, *, as_json: bool
 ) -> tuple[list[str], bool]:
-    from heedful.data.doctor import examine
-    from heedful.tasks.public_data import in_words
+    from heedful.corpora.fetch import in_words
+    from heedful.tasks.translation.doctor import examine
 
     examination = examine(run, tokens_per_second=tokens_per_second, in_words=in_words)
     if tokens_per_second is None:
@@ -72,7 +72,7 @@ def _with_measured_time(examination: "Examination", run: "RunConfig", device: st
     cost, sizes = examination.estimate, (examination.source_vocab_size, examination.target_vocab_size)
     if cost is None or sizes[0] is None or sizes[1] is None or examination.has_errors:
         return examination
-    from heedful.tasks.training_speed import measure_training_speed
+    from heedful.tasks.translation.speed import measure_training_speed
 
     speed = measure_training_speed(
         run,

@@ -9,7 +9,7 @@ from heedful.cli.check_lines import cost_lines, finding_lines, length_line
 
 if TYPE_CHECKING:
     from heedful.config.classification import ClassificationRun
-    from heedful.data.label_doctor import LabelEstimate, LabelExamination, LabelledReport
+    from heedful.tasks.classification.doctor import LabelEstimate, LabelExamination, LabelledReport
     from heedful.tasks.trial_step import Trial
 
 _MOST_LABELS_SHOWN = 10
@@ -19,10 +19,10 @@ def check_labels(
     run: "ClassificationRun", *, per_second: float | None, device: str | None, as_json: bool
 ) -> tuple[Sequence[str], bool]:
     """Return what there is to say, and whether training would be refused."""
-    from heedful.data.label_doctor import examine_documents
-    from heedful.tasks.public_data import in_words
+    from heedful.corpora.fetch import in_words
+    from heedful.tasks.classification.doctor import examine_documents
+    from heedful.tasks.classification.train import find_label_tokenizer
     from heedful.tasks.run_folder import run_folder_of
-    from heedful.tasks.train_classification import find_label_tokenizer
     from heedful.tasks.trial_step import try_labels
 
     folder = run_folder_of(run)

@@ -9,7 +9,7 @@ from heedful.cli.check_lines import cost_lines, finding_lines
 
 if TYPE_CHECKING:
     from heedful.config.language_modeling import LanguageModelRun
-    from heedful.data.text_doctor import TextExamination
+    from heedful.tasks.language_modeling.doctor import TextExamination
     from heedful.tasks.trial_step import Trial
 
 
@@ -17,10 +17,10 @@ def check_text(
     run: "LanguageModelRun", *, per_second: float | None, device: str | None, as_json: bool
 ) -> tuple[Sequence[str], bool]:
     """Return what there is to say, and whether training would be refused."""
-    from heedful.data.text_doctor import examine_texts
-    from heedful.tasks.public_data import in_words
+    from heedful.corpora.fetch import in_words
+    from heedful.tasks.language_modeling.doctor import examine_texts
+    from heedful.tasks.language_modeling.train import find_symbols
     from heedful.tasks.run_folder import run_folder_of
-    from heedful.tasks.train_language_model import find_symbols
     from heedful.tasks.trial_step import try_text
 
     folder = run_folder_of(run)

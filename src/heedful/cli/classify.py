@@ -11,7 +11,7 @@ from heedful.cli.console import flush, open_stdin, warn, write_line
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
-    from heedful.tasks.classification import Classification
+    from heedful.tasks.classification.classifier import Classification
 
 _OTHER_LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 
@@ -43,7 +43,7 @@ def classify(
             "reviews, four minutes on a CPU: heedful data imdb, then heedful train configs/imdb_linear.toml. "
             "Then give its run folder: --model runs/imdb_linear"
         )
-    from heedful.tasks.classification import load_classifier
+    from heedful.tasks.classification.classifier import load_classifier
     from heedful.text.lines import read_lines
 
     classifier = load_classifier(model, device=device)

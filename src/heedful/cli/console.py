@@ -60,7 +60,7 @@ def exits() -> Iterator[None]:
         yield
         flush()
     except HeedfulError as error:
-        from heedful.tasks.public_data import in_words
+        from heedful.corpora.fetch import in_words
 
         _fail(in_words(error), error.exit_code)
     except BrokenPipeError:

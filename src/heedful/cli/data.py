@@ -45,10 +45,10 @@ def data(
                 raise UserError(f"`{option}` must go with the NAME of a corpus: without one, nothing is fetched.")
         _list(as_json=as_json)
         return
-    from heedful.tasks.download_display import make_download_display
-    from heedful.tasks.downloads import Patience
-    from heedful.tasks.public_corpora import find_corpus
-    from heedful.tasks.public_data import PROVENANCE, data_folder, fetch_corpus
+    from heedful.corpora.catalogue import find_corpus
+    from heedful.corpora.download import Patience
+    from heedful.corpora.fetch import PROVENANCE, data_folder, fetch_corpus
+    from heedful.corpora.progress import make_download_display
 
     corpus = find_corpus(name)
     folder = data_folder() if out is None else out
@@ -65,8 +65,8 @@ def data(
 
 
 def _list(*, as_json: bool) -> None:
-    from heedful.tasks.download_display import size_in_words
-    from heedful.tasks.public_corpora import PUBLIC_CORPORA
+    from heedful.corpora.catalogue import PUBLIC_CORPORA
+    from heedful.corpora.progress import size_in_words
 
     for corpus in PUBLIC_CORPORA:
         if as_json:

@@ -12,9 +12,9 @@ from heedful.cli.demo_display import Page, make_page
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
-    from heedful.tasks.demo import Demonstration
-    from heedful.tasks.training_demo import DemoResult
-    from heedful.tasks.translated import Translation
+    from heedful.demo.bundled import Demonstration
+    from heedful.demo.training import DemoResult
+    from heedful.tasks.translation.translated import Translation
 
 _NUM_SHOWN = 8
 
@@ -43,7 +43,7 @@ def demo(
     for option, value in (("--runs", runs), ("--steps", steps)):
         if value is not None:
             raise UserError(f"`{option}` must go with --train: the bundled model is trained already.")
-    from heedful.tasks.demo import demonstrate
+    from heedful.demo.bundled import demonstrate
 
     _show(demonstrate(say=note))
 
@@ -81,7 +81,7 @@ def _show(shown: "Demonstration") -> None:
 
 
 def _show_everyday(page: Page, translations: "Sequence[Translation]") -> None:
-    from heedful.tasks.demo import LANGUAGES, confidence
+    from heedful.demo.bundled import LANGUAGES, confidence
 
     page.heading("Everyday sentences, in all six directions")
     page.say(
@@ -98,7 +98,7 @@ def _show_everyday(page: Page, translations: "Sequence[Translation]") -> None:
 
 def _show_doubts(page: Page, shown: "Demonstration") -> None:
     """Show what else could be said, what is uncertain, and what the model is not made for."""
-    from heedful.tasks.demo import words_of
+    from heedful.demo.bundled import words_of
 
     page.heading("Alternatives")
     page.say(
@@ -123,7 +123,7 @@ def _train(runs: Path, steps: int | None) -> None:
     write_line("Heedful demo: dates, times and amounts in words, from English into German.")
     import torch
 
-    from heedful.tasks.training_demo import demo_config, run_demo
+    from heedful.demo.training import demo_config, run_demo
     from heedful.training.display import make_display
 
     # So small a model gains nothing from a second thread, and on a busy machine threads would wait for each other.

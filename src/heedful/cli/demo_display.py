@@ -13,8 +13,8 @@ from heedful.cli.console import flush, is_terminal, write_line
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from heedful.tasks.demo import Word
-    from heedful.tasks.training_demo import DemoPair
+    from heedful.demo.bundled import Word
+    from heedful.demo.training import DemoPair
 
 _WIDTH = 100
 _SURE, _UNSURE = 0.8, 0.5  # above the first a word is green, below the second red

@@ -39,8 +39,8 @@ def distill(
     if not model:
         raise UserError("The teacher must be named: --model DIR, several times for an ensemble.")
     from heedful.config.load import load_config
-    from heedful.tasks.distillation import distill as distill_corpora
-    from heedful.tasks.loading import load_translator
+    from heedful.tasks.translation.distill import distill as distill_corpora
+    from heedful.tasks.translation.load import load_translator
 
     data = load_config(config, overrides or []).data
     translator = load_translator(model, device=device)

@@ -15,7 +15,7 @@ from heedful.cli.evaluate_text import Reading, evaluate_text
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
-    from heedful.tasks.evaluate_translation import Evaluation
+    from heedful.tasks.translation.evaluate import Evaluation
 
 
 def evaluate(
@@ -68,9 +68,9 @@ def evaluate(
             models[0], data=data, config=config, split=split, out=out, against=against, as_json=as_json, device=device
         )
         return
-    from heedful.tasks.evaluate_translation import evaluate_translation
-    from heedful.tasks.loading import load_translator
-    from heedful.tasks.test_sets import find_test_sets, read_sentences, read_unseen, run_of
+    from heedful.tasks.translation.evaluate import evaluate_translation
+    from heedful.tasks.translation.load import load_translator
+    from heedful.tasks.translation.test_sets import find_test_sets, read_sentences, read_unseen, run_of
 
     run = run_of(models[0] if models else None, config)
     test_sets = find_test_sets(
@@ -153,7 +153,7 @@ def _heading(evaluation: "Evaluation") -> str:
 
 def _table(evaluations: Sequence["Evaluation"]) -> list[str]:
     """Show all test sets, one a row, and the mean; beside another model, also the difference in BLEU."""
-    from heedful.tasks.evaluate_translation import mean_scores
+    from heedful.tasks.translation.evaluate import mean_scores
 
     means = mean_scores(evaluations)
     differences = [evaluation.comparisons[0].difference for evaluation in evaluations if evaluation.comparisons]
@@ -205,6 +205,6 @@ def _as_json(evaluation: "Evaluation", against: Path | None) -> str:
 
 
 def _summary_as_json(evaluations: Sequence["Evaluation"]) -> str:
-    from heedful.tasks.evaluate_translation import mean_scores
+    from heedful.tasks.translation.evaluate import mean_scores
 
     return json.dumps({"mean": mean_scores(evaluations), "test_sets": len(evaluations)})

@@ -9,7 +9,7 @@ from heedful.cli.console import flush, warn, write_line
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
-    from heedful.tasks.evaluate_classification import LabelEvaluation
+    from heedful.tasks.classification.evaluate import LabelEvaluation
 
 _MOST_LABELS_SHOWN = 20
 
@@ -27,8 +27,8 @@ def evaluate_labels(
 ) -> None:
     """Score a classifier on its test sets: accuracy, macro-F1, calibration error, confusion matrix."""
     from heedful.files import write_atomic
-    from heedful.tasks.classification import load_classifier
-    from heedful.tasks.evaluate_classification import evaluate_classification, find_labelled_sets
+    from heedful.tasks.classification.classifier import load_classifier
+    from heedful.tasks.classification.evaluate import evaluate_classification, find_labelled_sets
 
     if data is not None and config is not None:
         raise UserError("`--data` and `--config` must not be given together: both say what to score on.")

@@ -10,7 +10,7 @@ from heedful.errors import UserError
 
 if TYPE_CHECKING:
     from heedful.evaluation.dynamic import Adaptation
-    from heedful.tasks.evaluate_text import TextEvaluation
+    from heedful.tasks.language_modeling.evaluate import TextEvaluation
 
 
 class Reading(NamedTuple):
@@ -40,8 +40,8 @@ def evaluate_text(
         raise UserError("`--dynamic` must be left out with --against: models are compared as they were trained.")
     if text is not None and config is not None and (adaptation is None or adaptation.kind != "rms"):
         raise UserError("`--text` and `--config` must not be given together: both say what to score on.")
-    from heedful.tasks.evaluate_text import TextEvaluation, compare_texts, find_texts, known_text
-    from heedful.tasks.language_modeling import load_text_model
+    from heedful.tasks.language_modeling.evaluate import TextEvaluation, compare_texts, find_texts, known_text
+    from heedful.tasks.language_modeling.model import load_text_model
 
     texts = find_texts(model, config=config, file=text, split=split)
     known = known_text(model, config) if adaptation is not None and adaptation.kind == "rms" else None

@@ -48,7 +48,7 @@ def explain(
     from heedful.insight.attribution import attribute
     from heedful.insight.html import render_page
     from heedful.insight.trace import trace_translation
-    from heedful.tasks.loading import load_translator
+    from heedful.tasks.translation.load import load_translator
 
     translator = load_translator(model, device=device, quantize=quantize, say=note)
     trace = trace_translation(

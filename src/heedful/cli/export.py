@@ -41,9 +41,9 @@ def export(
     huggingface makes a Marian folder, ctranslate2 a CTranslate2 model. int8 makes
     a model folder of a quarter of the size, which every verb takes.
     """
-    from heedful.models.folder import load_model_folder
+    from heedful.storage.locate import find_model_folder, refuse_existing
+    from heedful.storage.model_folder import load_model_folder
     from heedful.tasks.folder_tokenizers import translation_tokenizer
-    from heedful.tasks.folders import find_model_folder, refuse_existing
 
     refuse_existing(out)
     for option, value in (("--low-confidence", low_confidence), ("--card", card)):
@@ -61,8 +61,8 @@ def export(
 
             export_ctranslate2(folder, out)
         case Format.INT8:
-            from heedful.models.folder import save_model_folder
-            from heedful.models.rounded_weights import RoundedWeights
+            from heedful.storage.model_folder import save_model_folder
+            from heedful.storage.quantized_weights import RoundedWeights
 
             facts = folder.facts if low_confidence is None else {**folder.facts, "low_confidence": low_confidence}
             text = folder.card if card is None else card.read_text(encoding="utf-8")

@@ -55,7 +55,7 @@ def generate(
             "Wikipedia, which wants a GPU: heedful data enwik8, then heedful train configs/enwik8_xl.toml. "
             "Then give its run folder: --model runs/enwik8_xl. On a text of your own a small one learns on a CPU."
         )
-    from heedful.tasks.language_modeling import load_text_model
+    from heedful.tasks.language_modeling.model import load_text_model
 
     text = open_stdin().read() if prompt == "-" else (prompt or "").encode("utf-8", errors="surrogateescape")
     writer = load_text_model(model, device=device)

@@ -14,8 +14,8 @@ def import_(
 ) -> None:
     """Turn a Hugging Face Marian model (such as OPUS-MT) into a Heedful model folder."""
     from heedful.interop.marian import import_marian
-    from heedful.models.folder import save_model_folder
-    from heedful.tasks.folders import refuse_existing
+    from heedful.storage.locate import refuse_existing
+    from heedful.storage.model_folder import save_model_folder
 
     refuse_existing(out)
     save_model_folder(out, import_marian(path))

@@ -129,11 +129,11 @@ def task_understood(context: typer.Context, models: list[Path]) -> str:
     if not models:
         task = "translation"
     else:
-        from heedful.models.folder_files import task_of
-        from heedful.tasks.folders import find_model_folder
+        from heedful.storage.folder_files import task_of
+        from heedful.storage.locate import find_model_folder
 
         task = task_of(find_model_folder(models[0]))
-    from heedful.models.folder_files import TASKS
+    from heedful.storage.folder_files import TASKS
 
     shown = str(models[0]) if models else "the bundled model"
     for parameter in context.command.params:

@@ -26,7 +26,7 @@ def train(
     from heedful.config.classification import ClassificationRun
     from heedful.config.language_modeling import LanguageModelRun
     from heedful.config.load import load_any
-    from heedful.config.run import RunConfig
+    from heedful.config.translation import RunConfig
 
     run = load_any(config, overrides or [])
     from heedful.training.display import make_display
@@ -34,17 +34,17 @@ def train(
     with make_display(run.training.max_steps) as display:
         match run:
             case RunConfig():
-                from heedful.tasks.train_translation import train_translation
+                from heedful.tasks.translation.train import train_translation
 
                 result = train_translation(run, display=display, resume=resume, device=device)
                 use = f"Translate with it: heedful translate --model {result.run_folder}"
             case ClassificationRun():
-                from heedful.tasks.train_classification import train_classification
+                from heedful.tasks.classification.train import train_classification
 
                 result = train_classification(run, display=display, resume=resume, device=device)
                 use = f"Classify with it: heedful classify --model {result.run_folder}"
             case LanguageModelRun():
-                from heedful.tasks.train_language_model import train_language_model
+                from heedful.tasks.language_modeling.train import train_language_model
 
                 result = train_language_model(run, display=display, resume=resume, device=device)
                 use = f"Write with it: heedful generate PROMPT --model {result.run_folder}"

@@ -10,7 +10,7 @@ from heedful.cli.console import flush, note, open_stdin, warn, write_line
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
-    from heedful.tasks.translated import Translation
+    from heedful.tasks.translation.translated import Translation
     from heedful.text.lines import LineReader
 
 
@@ -43,7 +43,7 @@ def translate(
     """
     if n_best > 1 and not as_json:
         raise UserError("`--n-best` must be 1 without --json, because one line in is one line out. Add --json.")
-    from heedful.tasks.loading import load_translator
+    from heedful.tasks.translation.load import load_translator
     from heedful.text.lines import read_lines
 
     translator = load_translator(model, device=device, quantize=quantize, say=note)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heedful.config.training import DecodingConfig
-    from heedful.tasks.tuning import Cell
+    from heedful.tasks.translation.tune import Cell
 
 Number = TypeVar("Number", int, float)
 
@@ -51,11 +51,11 @@ def tune(
 
     beam_sizes = _numbers("--beams", beams, int, least=1, most=MAX_BEAM_SIZE)
     penalties = _numbers("--length-penalties", length_penalties, float, least=0, most=MAX_LENGTH_PENALTY)
-    from heedful.models.folder_files import check_task
-    from heedful.tasks.folders import find_model_folder
-    from heedful.tasks.loading import load_translator
-    from heedful.tasks.test_sets import find_validation_sets, run_of
-    from heedful.tasks.tuning import best_cell, find_writable, read_directions, score_grid, write_settings
+    from heedful.storage.folder_files import check_task
+    from heedful.storage.locate import find_model_folder
+    from heedful.tasks.translation.load import load_translator
+    from heedful.tasks.translation.test_sets import find_validation_sets, run_of
+    from heedful.tasks.translation.tune import best_cell, find_writable, read_directions, score_grid, write_settings
 
     if write:
         find_writable(models[0])  # before the search, which takes long
@@ -92,7 +92,7 @@ def _numbers(option: str, text: str, kind: Callable[[str], Number], *, least: fl
 
 
 def _as_text(cells: Sequence["Cell"], chosen: "Cell", present: "DecodingConfig", written: "Path | None") -> list[str]:
-    from heedful.tasks.tuning import DOUBTED_SHARE
+    from heedful.tasks.translation.tune import DOUBTED_SHARE
 
     penalties = sorted({cell.length_penalty for cell in cells})
     lines = ["BLEU     length penalty", "beam" + "".join(f"  {penalty:>6g}" for penalty in penalties)]

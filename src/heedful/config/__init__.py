@@ -2,10 +2,10 @@
 
 from heedful.config.data import Corpus, DataConfig, FilterConfig, JsonlCorpus, LineCorpus, TokenizerConfig, TsvCorpus
 from heedful.config.load import changed_settings, dump_toml, load_config, parse_config
-from heedful.config.model import ModelConfig, TransformerConfig
+from heedful.config.models import ModelConfig, TransformerConfig
 from heedful.config.presets import PRESETS, deep_shallow, transformer_base, transformer_big, transformer_tiny
-from heedful.config.run import RunConfig
 from heedful.config.training import DecodingConfig, TrainingConfig, ValidationConfig
+from heedful.config.translation import RunConfig
 
 __all__ = [
     "PRESETS",

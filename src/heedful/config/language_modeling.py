@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from heedful.config.data import TokenizerConfig
-from heedful.config.model import (
+from heedful.config.models import (
     MAX_LENGTH,
     MAX_WIDTH,
     Depth,

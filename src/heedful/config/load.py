@@ -16,11 +16,11 @@ from pydantic import JsonValue, ValidationError
 
 from heedful.config.classification import ClassificationRun
 from heedful.config.data import both_ways
-from heedful.config.explain import Table, explain, fill_default_kinds
+from heedful.config.findings import Table, explain, fill_default_kinds
 from heedful.config.language_modeling import LanguageModelRun
 from heedful.config.presets import PRESETS
-from heedful.config.run import RunConfig
 from heedful.config.section import Section
+from heedful.config.translation import RunConfig
 from heedful.errors import ConfigError, UserError, nearest
 
 AnyRun = RunConfig | ClassificationRun | LanguageModelRun

@@ -6,7 +6,7 @@ what the file says besides wins over it. The list is closed: a new preset is a n
 
 from collections.abc import Callable
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 
 
 def transformer_base() -> TransformerConfig:

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.data.batching import EpochPlan, epoch_plan, padded_length
+from heedful.data.packing import EpochPlan, epoch_plan, padded_length
 from heedful.text.ragged import Ragged, ragged_from_lengths
 
 

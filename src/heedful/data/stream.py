@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heedful.data.batch import Batch, Joined, assemble
-from heedful.data.batching import EpochPlan, PlannedBatch, epoch_plan
+from heedful.data.packing import EpochPlan, PlannedBatch, epoch_plan
 from heedful.data.store import TokenStore, WordTable
 from heedful.text.ragged import Ragged, sums_of_runs
 from heedful.text.subword_dropout import draw_choices

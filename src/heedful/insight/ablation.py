@@ -22,7 +22,7 @@ from heedful.models.transformer import Transformer
 from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.tasks.device import on_one_thread
-from heedful.tasks.translation import Translator
+from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import one_line
 
 Stack = Literal["encoder", "decoder"]

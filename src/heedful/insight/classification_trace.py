@@ -9,7 +9,7 @@ from heedful.errors import UserError
 from heedful.insight.attention_weights import Floats, watch_attention
 from heedful.insight.tokens import Token, source_tokens
 from heedful.insight.trace import MAX_TOKENS
-from heedful.tasks.classification import Classification, Classifier
+from heedful.tasks.classification.classifier import Classification, Classifier
 
 
 @dataclass(frozen=True)

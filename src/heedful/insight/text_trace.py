@@ -9,7 +9,7 @@ from heedful.errors import UserError
 from heedful.insight.attention_weights import Floats, watch_attention
 from heedful.insight.trace import MAX_TOKENS, Choice
 from heedful.models.transformer_xl import TransformerXL
-from heedful.tasks.language_modeling import TextModel
+from heedful.tasks.language_modeling.model import TextModel
 from heedful.text.symbols import Symbols, decode
 
 _TOP = 8  # symbols listed at each place

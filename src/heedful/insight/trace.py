@@ -23,9 +23,9 @@ from heedful.insight.beam_tree import BeamTree, grow_tree
 from heedful.insight.tokens import Token, source_tokens, target_tokens
 from heedful.models.transformer import Transformer
 from heedful.tasks.device import on_one_thread
-from heedful.tasks.output_warnings import OutputWarning
-from heedful.tasks.plan import Unit, without_surrogates
-from heedful.tasks.translation import Translator
+from heedful.tasks.translation.doubts import OutputWarning
+from heedful.tasks.translation.plan import Unit, without_surrogates
+from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import one_line
 
 MAX_TOKENS = 128

@@ -3,7 +3,7 @@
 from typing import Literal, overload
 
 from heedful.insight.trace import Trace, trace_translation
-from heedful.tasks.translation import Translator
+from heedful.tasks.translation.translator import Translator
 
 
 class TracingTranslator(Translator):

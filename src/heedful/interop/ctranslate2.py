@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from heedful.errors import UserError
 from heedful.files import publish_folder
-from heedful.models.folder import ModelFolder, restore_model
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.nn.positions import LearnedPositions, Positions, SinusoidalPositions
+from heedful.storage.model_folder import ModelFolder, restore_model
 from heedful.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

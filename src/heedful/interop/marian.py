@@ -17,14 +17,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from heedful.config.model import SinusoidalPositions, TransformerConfig
+from heedful.config.models import SinusoidalPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.errors import UserError
 from heedful.files import publish_folder
 from heedful.interop.marian_tokenizer import read_marian_json, read_marian_tokenizer, write_marian_tokenizer
 from heedful.interop.marian_weights import layers_from_marian, layers_to_marian
 from heedful.interop.residual_basis import halves_from_interleaved
-from heedful.models.folder import ModelFolder, SpecialIds, model_card
+from heedful.storage.model_folder import ModelFolder, SpecialIds, model_card
 from heedful.text.tokenizer import Tokenizer
 
 _MAX_POSITIONS = 1024

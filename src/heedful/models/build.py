@@ -9,7 +9,7 @@ from torch.overrides import TorchFunctionMode
 
 from heedful.config import classification
 from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
-from heedful.config.model import LearnedPositions, NoPositions, Positions, SinusoidalPositions, TransformerConfig
+from heedful.config.models import LearnedPositions, NoPositions, Positions, SinusoidalPositions, TransformerConfig
 from heedful.models.classifier import ClassifierModel
 from heedful.models.language_model import LanguageModel
 from heedful.models.transformer import Transformer

@@ -51,7 +51,7 @@ def attend_fused(
     Returns [batch, heads, query_len, head_dim].
     """
     if _is_short(query, key, mask, dropout):
-        from heedful.nn.short_attention import attend_short
+        from heedful.nn.kernels.short_attention import attend_short
 
         return attend_short(query, key, value, None if mask is None else mask[:, 0, 0], causal=causal)
     if mask is None:

@@ -29,7 +29,7 @@ class PostNormResidual(nn.Module):
         """Wrap `sublayer` around states [batch, length, dim]; returns the same shape and dtype."""
         update = sublayer(states)
         if self._has_kernel(update):
-            from heedful.nn.residual_kernel import add_and_normalize
+            from heedful.nn.kernels.residual import add_and_normalize
 
             weight, bias = self.norm.weight, self.norm.bias
             return add_and_normalize(states, update, weight, bias, epsilon=self.norm.eps, dropout=self.dropout.p)

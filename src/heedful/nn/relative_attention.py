@@ -74,7 +74,7 @@ def attend_relative_fused(
     # Scaled here and not at the distances: one symbol at a time there are many distances and one query.
     position_query = (query + position_bias.to(query.dtype).unsqueeze(1)) / math.sqrt(query.size(-1))
     if _has_kernel(query, key, distance_key, dropout):
-        from heedful.nn.relative_kernel import attend_by_distance
+        from heedful.nn.kernels.relative_attention import attend_by_distance
 
         return attend_by_distance(content_query, position_query, key, value, distance_key, is_real)
     distance = distances(query.size(-2), key.size(-2), device=query.device)
@@ -87,7 +87,7 @@ def _has_kernel(query: Tensor, key: Tensor, distance_key: Tensor, dropout: float
     """Say whether the kernel can be used: training on segments of whole tiles, in half precision."""
     if not (query.is_cuda and query.dtype == key.dtype == distance_key.dtype == torch.bfloat16 and dropout == 0.0):
         return False
-    from heedful.nn.relative_kernel import fits
+    from heedful.nn.kernels.relative_attention import fits
 
     return query.size(3) in (16, 32, 64, 128) and fits(query.size(2), key.size(2))
 

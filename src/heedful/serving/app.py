@@ -30,7 +30,6 @@ from heedful.serving.answers import (
     TranslateAnswer,
     TranslateRequest,
 )
-from heedful.serving.batching import RefusedError
 from heedful.serving.bodies import JSON, check_characters
 from heedful.serving.connections import Turnstile
 from heedful.serving.engines import Engines
@@ -41,12 +40,13 @@ from heedful.serving.measures import CONTENT_TYPE
 from heedful.serving.pages import add_pages
 from heedful.serving.refusals import Refusal, describe, refuse
 from heedful.serving.rendering import answer_of, label_of, languages_of, percent, piece_of, server_sent, stream_event
+from heedful.serving.request_queue import RefusedError
 from heedful.serving.routing import EVENTS, EventStream, Server, body_of, ending_with_error, takes
-from heedful.serving.tracing import add_other_traces, add_traces
+from heedful.serving.trace_routes import add_other_traces, add_traces
 from heedful.serving.translating import Asked, SentenceDone, TranslationEngine, Written
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import Piece, Wish, WritingEngine
-from heedful.tasks.translated import assemble_all
+from heedful.tasks.translation.translated import assemble_all
 from heedful.text.language_detection import detect
 
 _FAILURES: dict[int | str, dict[str, Any]] = {

@@ -12,13 +12,13 @@ from typing import Any
 import torch
 
 from heedful.errors import HeedfulError
-from heedful.insight.checkpoints import load_checkpoint_translator
-from heedful.serving.batching import Observer
+from heedful.insight.checkpoint_traces import load_checkpoint_translator
 from heedful.serving.bodies import BadRequestError
 from heedful.serving.limits import Limits
+from heedful.serving.request_queue import Observer
 from heedful.serving.runs import Run
 from heedful.serving.workplace import Check, Workplace
-from heedful.tasks.translation import Translator
+from heedful.tasks.translation.translator import Translator
 
 _log = logging.getLogger("heedful.serving")
 

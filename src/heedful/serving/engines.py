@@ -9,20 +9,20 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
-from heedful.models.folder_files import task_of
-from heedful.models.int8 import Int8Transformer
-from heedful.serving.batching import Observer, RefusedError
 from heedful.serving.facts import read_facts
 from heedful.serving.labelling import LabellingEngine
 from heedful.serving.limits import Limits
+from heedful.serving.request_queue import Observer, RefusedError
 from heedful.serving.translating import TranslationEngine
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import WritingEngine
-from heedful.tasks.classification import load_classifier
-from heedful.tasks.folders import find_model_folder
-from heedful.tasks.language_modeling import load_text_model
-from heedful.tasks.loading import load_translator
+from heedful.storage.folder_files import task_of
+from heedful.storage.locate import find_model_folder
+from heedful.tasks.classification.classifier import load_classifier
+from heedful.tasks.language_modeling.model import load_text_model
+from heedful.tasks.translation.load import load_translator
 from heedful.text.language_detection import known_languages
 
 BUNDLED_ID = "bundled"

@@ -10,8 +10,8 @@ from typing import Any
 
 from safetensors import safe_open
 
-from heedful.models.folder_files import CONFIG, WEIGHTS
-from heedful.models.rounded_weights import SCALES
+from heedful.storage.folder_files import CONFIG, WEIGHTS
+from heedful.storage.quantized_weights import SCALES
 
 
 def read_facts(folder: Path) -> dict[str, Any]:

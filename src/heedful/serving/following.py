@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from heedful.serving.batching import RefusedError
 from heedful.serving.rendering import server_sent
+from heedful.serving.request_queue import RefusedError
 from heedful.serving.routing import EVENTS, EventStream, Server, asks, ending_with_error, query_of
 from heedful.serving.runs import JournalReader
 from heedful.serving.trace_requests import JournalQuery, RunFacts

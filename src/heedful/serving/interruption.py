@@ -9,8 +9,8 @@ from typing import Any
 from torch import Tensor
 
 from heedful.decoding import Decodable
-from heedful.models.int8 import Int8Transformer
-from heedful.serving.batching import AbandonedError
+from heedful.engines.int8.engine import Int8Transformer
+from heedful.serving.request_queue import AbandonedError
 
 TokenListener = Callable[[list[int]], None]
 

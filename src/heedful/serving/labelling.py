@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from heedful.serving.batching import Observer
 from heedful.serving.limits import Limits
+from heedful.serving.request_queue import Observer
 from heedful.serving.workplace import IsAbandoned, Workplace, checking
-from heedful.tasks.classification import Classification, Classifier
+from heedful.tasks.classification.classifier import Classification, Classifier
 
 
 class LabellingEngine(Workplace):

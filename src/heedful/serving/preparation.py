@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from heedful.serving.batching import Observer
 from heedful.serving.limits import Limits
+from heedful.serving.request_queue import Observer
 from heedful.serving.workplace import Workplace
 
 Made = TypeVar("Made")

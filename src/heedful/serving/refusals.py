@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 
 from heedful.errors import UserError
-from heedful.serving.batching import RefusedError
 from heedful.serving.bodies import BadRequestError
+from heedful.serving.request_queue import RefusedError
 
 
 class UnauthorizedError(BadRequestError):

@@ -8,9 +8,9 @@ from typing import Any
 from heedful.serving.answers import TranslateRequest
 from heedful.serving.translating import SentenceDone, Written
 from heedful.serving.writing import Piece
-from heedful.tasks.classification import Classification
-from heedful.tasks.output_warnings import OutputWarning
-from heedful.tasks.translated import TranslatedUnit, Translation
+from heedful.tasks.classification.classifier import Classification
+from heedful.tasks.translation.doubts import OutputWarning
+from heedful.tasks.translation.translated import TranslatedUnit, Translation
 from heedful.text.language_names import language_name
 from heedful.text.scripts import UNDETERMINED
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from heedful.config.load import AnyRun, load_any
-from heedful.config.run import RunConfig
+from heedful.config.translation import RunConfig
 from heedful.errors import HeedfulError
-from heedful.insight.checkpoints import checkpoint_steps
+from heedful.insight.checkpoint_traces import checkpoint_steps
 from heedful.serving.bodies import BadRequestError
 from heedful.serving.engines import id_of, ids_of
 from heedful.serving.limits import Limits

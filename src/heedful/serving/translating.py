@@ -8,13 +8,13 @@ import copy
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from heedful.serving.batching import Observer
 from heedful.serving.interruption import InterruptibleModel, TokenListener
 from heedful.serving.limits import Limits
+from heedful.serving.request_queue import Observer
 from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace, unhurried
-from heedful.tasks.plan import TextPlan, Unit, gap_between
-from heedful.tasks.translated import Alternative, TranslatedUnit, assemble
-from heedful.tasks.translation import Translator
+from heedful.tasks.translation.plan import TextPlan, Unit, gap_between
+from heedful.tasks.translation.translated import Alternative, TranslatedUnit, assemble
+from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import one_line
 
 _NOTHING = Alternative("", 0.0, 0.0, "eos", ())

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from heedful.serving.batching import AbandonedError, Batcher, Item, Observer, RefusedError
 from heedful.serving.callers import current_caller
 from heedful.serving.limits import Limits
+from heedful.serving.request_queue import AbandonedError, Batcher, Item, Observer, RefusedError
 
 AnyItem = Item[Any, Any]
 IsAbandoned = Callable[[], bool]

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 from heedful.insight.text_trace import spell
-from heedful.serving.batching import AbandonedError, Observer
 from heedful.serving.limits import Limits
+from heedful.serving.request_queue import AbandonedError, Observer
 from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace
-from heedful.tasks.language_modeling import TextModel, WrittenSymbol
+from heedful.tasks.language_modeling.model import TextModel, WrittenSymbol
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 
 from heedful import __version__
+from heedful.engines.int8.library import find_compiler
 from heedful.errors import HeedfulError
-from heedful.models.folder import load_model_folder
-from heedful.native.library import find_compiler
-from heedful.tasks.folders import bundled_folder
-from heedful.tasks.loading import directions_of
+from heedful.storage.locate import bundled_folder
+from heedful.storage.model_folder import load_model_folder
+from heedful.tasks.translation.load import directions_of
 
 _PACKAGES = (
     "torch", "numpy", "tokenizers", "safetensors", "pyarrow", "pydantic", "sacrebleu", "ctranslate2", "transformers",

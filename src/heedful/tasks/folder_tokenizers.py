@@ -1,13 +1,13 @@
 """The tokenizer of a model folder, found to be one that its model can use.
 
-A folder carries both without looking into the tokenizer (models/folder_files.py). Here, where text and models meet,
+A folder carries both without looking into the tokenizer (storage/folder_files.py). Here, where text and models meet,
 their sizes and special symbols are compared: an id that the model does not have would be read from foreign memory.
 """
 
 from heedful.errors import ModelFolderError
-from heedful.models.classifier_folder import ClassifierFolder
-from heedful.models.folder import ModelFolder, SpecialIds
-from heedful.models.language_model_folder import LanguageModelFolder
+from heedful.storage.classifier_folder import ClassifierFolder
+from heedful.storage.language_model_folder import LanguageModelFolder
+from heedful.storage.model_folder import ModelFolder, SpecialIds
 from heedful.text.symbols import Symbols, symbols_from_json
 from heedful.text.tokenizer import Tokenizer
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from heedful.config.classification import ClassificationRun
 from heedful.config.language_modeling import LanguageModelRun, TextFiles
 from heedful.config.load import AnyRun
-from heedful.config.run import RunConfig
+from heedful.config.translation import RunConfig
 from heedful.data.file_identity import FileIdentities, FileIdentity
 from heedful.data.labelled import document_files
 from heedful.data.paths import resolve_data_path

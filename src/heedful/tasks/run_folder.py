@@ -12,7 +12,7 @@ from pathlib import Path
 from heedful.config.load import AnyRun, changed_settings, dump_toml, load_any
 from heedful.errors import UserError
 from heedful.files import write_atomic
-from heedful.training.run_lock import is_locked
+from heedful.training.durability.run_lock import is_locked
 
 Say = Callable[[str], None]
 

@@ -2,7 +2,7 @@
 
 For the doctor: how fast, and how much memory. What is kept for the backward pass is counted while it is kept, so no
 formula has to know the model. On a CPU a batch that takes long is cut to a part, and what was counted is scaled up
-again. Translation has a formula for the memory (data/run_estimate.py) and its own trial (training_speed.py).
+again. Translation has a formula for the memory (tasks/translation/estimate.py) and its own trial (training_speed.py).
 """
 
 import time
@@ -19,10 +19,10 @@ from heedful.data.labelled_batches import LabelledBatch
 from heedful.data.text_stream import SegmentBatch
 from heedful.models.build import build_classifier, build_language_model, count_parameters
 from heedful.tasks.device import choose_device
-from heedful.training.classification_loss import classification_loss
 from heedful.training.loop import start_state
+from heedful.training.losses.labels import classification_loss
+from heedful.training.losses.segment import segment_loss
 from heedful.training.recorded_step import BatchT
-from heedful.training.segment_loss import segment_loss
 from heedful.training.step import LossFunction, train_step
 
 _TOKENS_ON_CPU = 512

@@ -11,7 +11,7 @@ from typing import Protocol, Self, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from heedful.training.journal import Record
+from heedful.training.durability.journal import Record
 
 
 class Display(Protocol):

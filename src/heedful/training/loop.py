@@ -21,7 +21,7 @@ from torch import nn
 from heedful.config.training import TrainingConfig
 from heedful.errors import HeedfulError
 from heedful.files import JsonValue
-from heedful.training.checkpoint import (
+from heedful.training.durability.checkpoint import (
     best_steps,
     find_latest,
     list_checkpoints,
@@ -29,12 +29,12 @@ from heedful.training.checkpoint import (
     require_space,
     take_snapshot,
 )
+from heedful.training.durability.interruption import Interruption, TrainingInterruptedError
+from heedful.training.durability.journal import Journal, Listener, Record, finite
+from heedful.training.durability.saving import Saver
 from heedful.training.ema import MovingAverage
-from heedful.training.interruption import Interruption, TrainingInterruptedError
-from heedful.training.journal import Journal, Listener, Record, finite
 from heedful.training.optimizer import build_optimizer
 from heedful.training.recorded_step import BatchT, RecordableBatch, StepRecorder
-from heedful.training.saving import Saver
 from heedful.training.schedule import learning_rate
 from heedful.training.state import MAX_SKIPPED_IN_A_ROW, Tally, TrainState
 from heedful.training.step import LossFunction, train_step

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError, is_out_of_memory
-from heedful.training.loss import LossSum
+from heedful.training.losses.cross_entropy import LossSum
 from heedful.training.optimizer import set_learning_rate
 from heedful.training.state import MAX_SKIPPED_IN_A_ROW, Tally, TrainState
 

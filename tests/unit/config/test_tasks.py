@@ -6,7 +6,7 @@ import pytest
 
 from heedful.config.classification import ClassificationRun
 from heedful.config.load import dump_toml, load_any, load_config, parse_any, parse_config
-from heedful.config.run import RunConfig
+from heedful.config.translation import RunConfig
 from heedful.errors import ConfigError, UserError
 
 LABELS = """

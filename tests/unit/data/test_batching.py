@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heedful.data.batching import epoch_plan, num_batches, padded_length, repetitions
+from heedful.data.packing import epoch_plan, num_batches, padded_length, repetitions
 
 
 def plan(sources: list[int], targets: list[int], batch_tokens: int, **settings: object):

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from heedful.config.data import DataConfig, FilterConfig, TokenizerConfig
-from heedful.config.model import TransformerConfig
-from heedful.config.run import RunConfig
+from heedful.config.models import TransformerConfig
 from heedful.config.training import TrainingConfig
-from heedful.data.doctor import Examination, examine
+from heedful.config.translation import RunConfig
+from heedful.tasks.translation.doctor import Examination, examine
 
 from .conftest import ENGLISH, GERMAN, WriteCorpus
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from heedful.config.classification import ClassificationRun
-from heedful.data.label_doctor import LabelExamination, examine_documents
 from heedful.data.labelled import Split
+from heedful.tasks.classification.doctor import LabelExamination, examine_documents
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
 

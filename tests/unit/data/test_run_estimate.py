@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from heedful.config.data import DataConfig, LineCorpus
-from heedful.config.model import TransformerConfig
-from heedful.config.run import RunConfig
+from heedful.config.models import TransformerConfig
 from heedful.config.training import TrainingConfig
-from heedful.data.run_estimate import RunEstimate, estimate_run, num_parameters
+from heedful.config.translation import RunConfig
 from heedful.models.build import build_model, count_parameters
+from heedful.tasks.translation.estimate import RunEstimate, estimate_run, num_parameters
 
 CORPUS = LineCorpus(source="a", target="b")
 SMALL = {"dim": 64, "num_heads": 4, "hidden_dim": 256, "num_encoder_layers": 2, "num_decoder_layers": 3}

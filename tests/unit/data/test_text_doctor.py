@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from heedful.config.language_modeling import LanguageModelRun
-from heedful.data.text_doctor import TextExamination, examine_texts
+from heedful.tasks.language_modeling.doctor import TextExamination, examine_texts
 from heedful.text.symbols import ByteSymbols
 
 TEXT = b"the star and the moon\n" * 100

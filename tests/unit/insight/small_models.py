@@ -6,14 +6,15 @@ from functools import cache
 import numpy as np
 import torch
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.insight.attention_weights import KINDS
 from heedful.insight.tokens import Token
 from heedful.insight.trace import Trace
 from heedful.insight.tracing_translator import TracingTranslator
-from heedful.models import build_model, weights_of
+from heedful.models import build_model
 from heedful.models.transformer import Transformer
-from heedful.tasks.loading import translator_of
+from heedful.storage.model_folder import weights_of
+from heedful.tasks.translation.load import translator_of
 
 from ..tasks.tiny_models import make_model
 

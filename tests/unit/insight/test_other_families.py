@@ -14,7 +14,7 @@ from heedful.models.language_model import LanguageModel
 from heedful.models.transformer_xl import TransformerXL
 from heedful.nn.initialization import initialize
 from heedful.nn.positions import SinusoidalPositions
-from heedful.tasks.language_modeling import TextModel
+from heedful.tasks.language_modeling.model import TextModel
 from heedful.text.symbols import ByteSymbols
 
 from ..models.test_classifier import ATTENTIONS, build, documents

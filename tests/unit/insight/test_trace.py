@@ -5,11 +5,11 @@ import copy
 import numpy as np
 import pytest
 
+from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import HeedfulError, UserError
 from heedful.insight.tokens import Token, merge_words, target_tokens
 from heedful.insight.trace import trace_translation
-from heedful.models.int8 import Int8Transformer
-from heedful.tasks.loading import load_translator
+from heedful.tasks.translation.load import load_translator
 
 from ..tasks.tiny_models import save_model
 from .small_models import SENTENCE, small_translator

@@ -9,12 +9,13 @@ import sentencepiece
 import torch
 from safetensors.torch import save_file
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.errors import UserError
 from heedful.interop import export_ctranslate2, export_marian, import_marian
 from heedful.interop.marian_weights import layers_from_marian, layers_to_marian
 from heedful.interop.residual_basis import halves_from_interleaved
-from heedful.models import ModelFolder, SpecialIds, build_model, load_model_folder, save_model_folder, weights_of
+from heedful.models import build_model
+from heedful.storage.model_folder import ModelFolder, SpecialIds, load_model_folder, save_model_folder, weights_of
 from heedful.text.tokenizer import Tokenizer
 
 PIECES = ["</s>", "<unk>", ">>deu<<", ">>fra<<", "▁", *"abcdefghijklm", "<pad>"]

@@ -9,14 +9,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.errors import HeedfulError, ModelFolderError
 from heedful.files import MANIFEST, write_manifest
-from heedful.models import (
+from heedful.models import build_model
+from heedful.storage.model_folder import (
     ModelFolder,
     SpecialIds,
-    build_model,
     load_model_folder,
     model_card,
     restore_model,

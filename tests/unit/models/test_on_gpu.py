@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.models import Transformer, build_model
 from heedful.nn import attend, attend_fused
 

@@ -9,20 +9,20 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from heedful.config.model import LearnedPositions, TransformerConfig
+from heedful.config.models import LearnedPositions, TransformerConfig
+from heedful.engines.int8.engine import Int8Transformer, restore_int8
 from heedful.errors import ModelFolderError
 from heedful.files import MANIFEST, write_manifest
-from heedful.models import (
+from heedful.models import build_model
+from heedful.storage.model_folder import (
     ModelFolder,
     SpecialIds,
-    build_model,
     load_model_folder,
     restore_model,
     save_model_folder,
     weights_of,
 )
-from heedful.models.int8 import Int8Transformer, restore_int8
-from heedful.models.rounded_weights import RoundedWeights
+from heedful.storage.quantized_weights import RoundedWeights
 
 SHAPE = {"dim": 32, "num_heads": 2, "hidden_dim": 64, "num_encoder_layers": 1, "num_decoder_layers": 1}
 

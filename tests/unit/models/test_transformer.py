@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.models import Transformer, build_model, count_parameters
 from heedful.models.build import construct_model
 from heedful.nn.initialization import initialize

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from heedful.engines.int8 import library
+from heedful.engines.int8.library import NativeUnavailableError, find_compiler, open_library
 from heedful.files import cache_folder, make_private_folder
-from heedful.native import library
-from heedful.native.library import NativeUnavailableError, find_compiler, open_library
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C++ compiler")
 NOBODY = 65534

@@ -38,7 +38,7 @@ def inputs(batch, heads, query_len, key_len, head_dim, dtype):
     ("query_len", "key_len", "head_dim"), [(64, 64, 16), (64, 192, 32), (128, 128, 16), (128, 256, 64)]
 )
 def test_the_kernel_equals_the_textbook_with_all_its_gradients(query_len, key_len, head_dim):
-    from heedful.nn.relative_kernel import attend_by_distance
+    from heedful.nn.kernels.relative_attention import attend_by_distance
 
     dtype = torch.bfloat16 if HAS_GPU else torch.float32
     tensors, is_real = inputs(2, 3, query_len, key_len, head_dim, dtype)

@@ -32,7 +32,7 @@ def inputs(batch, length, dim, states_dtype=torch.float32, update_dtype=torch.fl
 
 def run(tensors, factor, dropout=0.0, seed=0):
     """Return the kernel's output and the gradients of all four inputs."""
-    from heedful.nn.residual_kernel import add_and_normalize
+    from heedful.nn.kernels.residual import add_and_normalize
 
     torch.manual_seed(seed)
     output = add_and_normalize(*tensors, epsilon=EPSILON, dropout=dropout)
@@ -61,7 +61,7 @@ def assert_equal(found, expected):
 )
 @pytest.mark.parametrize("dtypes", [("float32", "float32"), ("float32", "bfloat16"), ("bfloat16", "bfloat16")])
 def test_the_kernel_equals_the_plain_expression_with_all_its_gradients(batch, length, dim, dtypes, monkeypatch):
-    monkeypatch.setattr("heedful.nn.residual_kernel._PROGRAMS", 2)  # so that each goes round more than once
+    monkeypatch.setattr("heedful.nn.kernels.residual._PROGRAMS", 2)  # so that each goes round more than once
     tensors, factor = inputs(batch, length, dim, *(getattr(torch, name) for name in dtypes))
     found = run(tensors, factor)
     assert [found[0].dtype, *(grad.dtype for grad in found[1])] == [tensors[0].dtype, *(t.dtype for t in tensors)]

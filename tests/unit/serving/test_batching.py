@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from heedful.serving.batching import AbandonedError, Batcher, Item, RefusedError
 from heedful.serving.callers import Caller
 from heedful.serving.limits import Limits
+from heedful.serving.request_queue import AbandonedError, Batcher, Item, RefusedError
 
 LIMITS = Limits(max_queued_items=4, max_queued_tokens=100, max_batch_items=3, max_batch_tokens=40, deadline_seconds=5)
 

@@ -9,12 +9,12 @@ import torch
 from safetensors.torch import save
 
 from heedful.files import write_manifest
-from heedful.models.folder import restore_model
 from heedful.serving.bodies import BadRequestError
 from heedful.serving.checkpoint_models import CheckpointModels
 from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
 from heedful.serving.runs import Run, Runs
+from heedful.storage.model_folder import restore_model
 
 from ..tasks.tiny_models import make_model
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from heedful.insight.checkpoints import load_checkpoint_translator
+from heedful.insight.checkpoint_traces import load_checkpoint_translator
 from heedful.insight.trace import trace_translation
 from heedful.serving.limits import Limits
 from heedful.serving.runs import EXAMPLE_ID, JournalReader, Runs

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
+from heedful.engines.int8.engine import Int8Transformer
 from heedful.models.build import build_model
-from heedful.models.int8 import Int8Transformer
 from heedful.models.transformer import Transformer
-from heedful.serving.batching import AbandonedError
 from heedful.serving.interruption import InterruptibleModel
+from heedful.serving.request_queue import AbandonedError
 
 LAYERS = 3
 

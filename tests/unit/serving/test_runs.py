@@ -86,7 +86,7 @@ def test_a_run_is_running_while_a_process_holds_its_lock(tmp_path: Path) -> None
     assert not run.is_running
     assert not (folder / ".lock").exists()  # who looks writes nothing
     program = (
-        "import sys; from pathlib import Path; from heedful.training.run_lock import RunLock\n"
+        "import sys; from pathlib import Path; from heedful.training.durability.run_lock import RunLock\n"
         "with RunLock(Path(sys.argv[1])): print('in', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", program, str(folder)]

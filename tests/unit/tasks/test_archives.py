@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from heedful.corpora.archives import ContentPin, FilePin, check_pin, read_content, read_tar_members
 from heedful.errors import HeedfulError
-from heedful.tasks.archives import ContentPin, FilePin, check_pin, read_content, read_tar_members
 
 TEXT = "Zwei junge Männer\n".encode() * 1000
 

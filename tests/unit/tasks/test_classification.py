@@ -16,9 +16,9 @@ from heedful.config.data import TokenizerConfig
 from heedful.errors import ModelFolderError
 from heedful.files import write_manifest
 from heedful.models.build import build_classifier
-from heedful.models.classifier_folder import ClassifierFolder, load_classifier_folder, save_classifier
-from heedful.models.folder import SpecialIds, load_model_folder, weights_of
-from heedful.tasks.classification import Classifier, classifier_of
+from heedful.storage.classifier_folder import ClassifierFolder, load_classifier_folder, save_classifier
+from heedful.storage.model_folder import SpecialIds, load_model_folder, weights_of
+from heedful.tasks.classification.classifier import Classifier, classifier_of
 from heedful.text.learning import learn_tokenizer
 
 from .tiny_models import save_model
@@ -157,7 +157,9 @@ def test_an_influence_is_what_the_logit_loses_when_the_word_is_hidden(monkeypatc
     for word in words:
         lost = above_mean(0, 0) - above_mean(word.start, word.end)
         assert word.influence == pytest.approx(lost, abs=1e-5)
-    monkeypatch.setattr("heedful.tasks.classification._MOST_READ", 2 * ids.size(1))  # two passes for four words
+    monkeypatch.setattr(
+        "heedful.tasks.classification.classifier._MOST_READ", 2 * ids.size(1)
+    )  # two passes for four words
     together = [it.influence for it in classifier.influences(text, number)]
     lost = above_mean(0, 0) - above_mean(words[0].start, words[1].end)
     assert together[:2] == pytest.approx([lost / 2] * 2, abs=1e-5)

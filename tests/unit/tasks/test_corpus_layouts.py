@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 
 from heedful.config.data import TsvCorpus
-from heedful.data.readers import read_parallel
-from heedful.errors import HeedfulError
-from heedful.tasks.corpus_layouts import (
+from heedful.corpora.layouts import (
     lay_out_enwik8,
     lay_out_imdb,
     lay_out_multi30k,
     lay_out_tatoeba,
     tatoeba_split,
 )
-from heedful.tasks.multi30k_files import RAW, TOKENIZED, raw_file, tokenized_file
+from heedful.corpora.multi30k import RAW, TOKENIZED, raw_file, tokenized_file
+from heedful.data.readers import read_parallel
+from heedful.errors import HeedfulError
 
 CREDIT = "CC-BY 2.0 (France) Attribution: tatoeba.org #1 (CK) & #2 (Someone)"
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from heedful.tasks.demo import Word, confidence, words_of
-from heedful.tasks.translated import Alternative
+from heedful.demo.bundled import Word, confidence, words_of
+from heedful.tasks.translation.translated import Alternative
 
 
 def alternative(pieces: dict[str, float], finish_reason: str = "eos") -> Alternative:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heedful.tasks.demo_corpus import (
+from heedful.demo.corpus import (
     english_number,
     english_ordinal,
     english_year,

@@ -3,7 +3,7 @@
 import pytest
 
 from heedful.errors import UserError
-from heedful.tasks.directions import Directions, Route
+from heedful.tasks.translation.directions import Directions, Route
 
 BOTH_WAYS = Directions.around("en", "de", ("de", "en", "fr", "zh"))
 ONE_WAY = Directions.around("en", "de", ())

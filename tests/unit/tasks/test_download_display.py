@@ -2,7 +2,7 @@
 
 import io
 
-from heedful.tasks.download_display import (
+from heedful.corpora.progress import (
     BarDownloadDisplay,
     PlainDownloadDisplay,
     make_download_display,

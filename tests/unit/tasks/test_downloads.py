@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from heedful.corpora.download import Patience, download
 from heedful.errors import HeedfulError
-from heedful.tasks.downloads import Patience, download
 
 from ...publisher import File, Publisher, publishing
 

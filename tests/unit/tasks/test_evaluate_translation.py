@@ -6,15 +6,16 @@ import pytest
 import torch
 
 from heedful.config.data import LineCorpus, TokenizerConfig
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.evaluation.scores import bleu, compare_systems, score_corpus
-from heedful.models import ModelFolder, SpecialIds, build_model, load_model_folder, save_model_folder, weights_of
-from heedful.tasks.evaluate_translation import evaluate_translation, mean_scores
-from heedful.tasks.loading import load_translator
-from heedful.tasks.test_sets import TestSentences, TestSet
-from heedful.tasks.translation import Translator
-from heedful.tasks.tuning import Direction, best_cell, score_grid, write_settings
+from heedful.models import build_model
+from heedful.storage.model_folder import ModelFolder, SpecialIds, load_model_folder, save_model_folder, weights_of
+from heedful.tasks.translation.evaluate import evaluate_translation, mean_scores
+from heedful.tasks.translation.load import load_translator
+from heedful.tasks.translation.test_sets import TestSentences, TestSet
+from heedful.tasks.translation.translator import Translator
+from heedful.tasks.translation.tune import Direction, best_cell, score_grid, write_settings
 from heedful.text.learning import learn_tokenizer
 
 ENGLISH = ["a small house", "the river ran", "nobody knows"]

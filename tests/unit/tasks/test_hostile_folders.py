@@ -20,14 +20,14 @@ from heedful.config.language_modeling import LanguageModelConfig, TransformerXLC
 from heedful.errors import HeedfulError
 from heedful.files import MANIFEST, write_manifest
 from heedful.models.build import build_classifier, build_language_model
-from heedful.models.classifier_folder import ClassifierFolder, save_classifier
-from heedful.models.folder import SpecialIds, save_model_folder
-from heedful.models.folder_files import sha256_of
-from heedful.models.language_model_folder import LanguageModelFolder, save_language_model
-from heedful.models.rounded_weights import RoundedWeights
-from heedful.tasks.classification import load_classifier
-from heedful.tasks.language_modeling import load_text_model
-from heedful.tasks.loading import load_translator
+from heedful.storage.classifier_folder import ClassifierFolder, save_classifier
+from heedful.storage.folder_files import sha256_of
+from heedful.storage.language_model_folder import LanguageModelFolder, save_language_model
+from heedful.storage.model_folder import SpecialIds, save_model_folder
+from heedful.storage.quantized_weights import RoundedWeights
+from heedful.tasks.classification.classifier import load_classifier
+from heedful.tasks.language_modeling.model import load_text_model
+from heedful.tasks.translation.load import load_translator
 from heedful.text.learning import learn_tokenizer
 from heedful.text.symbols import ByteSymbols
 

@@ -9,14 +9,14 @@ from heedful.config.language_modeling import LanguageModelRun
 from heedful.config.load import parse_any
 from heedful.errors import ModelFolderError, UserError
 from heedful.evaluation.dynamic import Adaptation, mean_squares, score_dynamically
-from heedful.models.folder_files import task_of
-from heedful.models.language_model_folder import load_language_model_folder
-from heedful.tasks.evaluate_text import find_texts, known_text
-from heedful.tasks.language_modeling import TextModel, load_text_model
-from heedful.tasks.train_language_model import train_language_model
+from heedful.storage.folder_files import task_of
+from heedful.storage.language_model_folder import load_language_model_folder
+from heedful.tasks.language_modeling.evaluate import find_texts, known_text
+from heedful.tasks.language_modeling.model import TextModel, load_text_model
+from heedful.tasks.language_modeling.train import train_language_model
 from heedful.text.symbols import ByteSymbols, SubwordSymbols
 from heedful.training.display import make_display
-from heedful.training.journal import Journal
+from heedful.training.durability.journal import Journal
 
 LINES = [f"the {size} {animal} sees {count} stars" for size in ("old", "small") for animal in ("whale", "dog", "cat")
          for count in ("two", "three", "no")] * 12  # fmt: skip

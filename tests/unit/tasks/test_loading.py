@@ -6,13 +6,14 @@ import pytest
 import torch
 
 from heedful.config.data import TokenizerConfig
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
+from heedful.engines.int8.library import NativeUnavailableError
 from heedful.errors import UserError
-from heedful.models import ModelFolder, SpecialIds, Transformer, build_model, save_model_folder, weights_of
-from heedful.native.library import NativeUnavailableError
+from heedful.models import Transformer, build_model
+from heedful.storage.locate import find_model_folder, refuse_existing
+from heedful.storage.model_folder import ModelFolder, SpecialIds, save_model_folder, weights_of
 from heedful.tasks.device import choose_device
-from heedful.tasks.folders import find_model_folder, refuse_existing
-from heedful.tasks.loading import load_translator
+from heedful.tasks.translation.load import load_translator
 from heedful.text.learning import learn_tokenizer
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from heedful.tasks.output_warnings import (
+from heedful.tasks.translation.doubts import (
     Output,
     OutputWarning,
     find_warnings,

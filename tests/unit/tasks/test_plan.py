@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from heedful import load
-from heedful.models import save_model_folder
-from heedful.tasks.plan import join_parts
-from heedful.tasks.translated import assemble
-from heedful.tasks.translation import Translator
+from heedful.storage.model_folder import save_model_folder
+from heedful.tasks.translation.plan import join_parts
+from heedful.tasks.translation.translated import assemble
+from heedful.tasks.translation.translator import Translator
 
 from .tiny_models import make_model, save_model
 

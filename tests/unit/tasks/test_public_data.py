@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from heedful.corpora.archives import ContentPin, read_content
+from heedful.corpora.catalogue import PUBLIC_CORPORA, Download, PublicCorpus, find_corpus
+from heedful.corpora.download import Patience
+from heedful.corpora.fetch import data_folder, fetch_corpus
+from heedful.corpora.progress import PlainDownloadDisplay
 from heedful.data.paths import resolve_data_path
 from heedful.errors import HeedfulError, UserError
-from heedful.tasks.archives import ContentPin, read_content
-from heedful.tasks.download_display import PlainDownloadDisplay
-from heedful.tasks.downloads import Patience
-from heedful.tasks.public_corpora import PUBLIC_CORPORA, Download, PublicCorpus, find_corpus
-from heedful.tasks.public_data import data_folder, fetch_corpus
 
 from ...publisher import File, Publisher, publishing
 

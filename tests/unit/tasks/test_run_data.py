@@ -10,9 +10,9 @@ import pytest
 
 from heedful.config.load import AnyRun, parse_any
 from heedful.errors import UserError
-from heedful.tasks.train_classification import train_classification
-from heedful.tasks.train_language_model import train_language_model
-from heedful.tasks.train_translation import train_translation
+from heedful.tasks.classification.train import train_classification
+from heedful.tasks.language_modeling.train import train_language_model
+from heedful.tasks.translation.train import train_translation
 from heedful.training.display import PlainDisplay
 
 SHORT = """

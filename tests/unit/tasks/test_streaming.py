@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from heedful.tasks.streaming import group_lines
+from heedful.tasks.line_groups import group_lines
 
 
 def test_all_lines_come_in_order_in_groups_that_grow() -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from heedful.config import load_config
-from heedful.config.run import RunConfig
+from heedful.config.translation import RunConfig
 from heedful.errors import UserError
-from heedful.tasks.test_sets import (
+from heedful.tasks.translation.test_sets import (
     TestSet,
     find_test_sets,
     find_validation_sets,

@@ -11,12 +11,12 @@ import pytest
 from heedful.config.classification import ClassificationRun
 from heedful.data.labelled import Document
 from heedful.errors import DataError, UserError
-from heedful.models.classifier_folder import load_classifier_folder
-from heedful.tasks.classification import load_classifier
-from heedful.tasks.classification_validation import best_share
-from heedful.tasks.evaluate_classification import evaluate_classification, find_labelled_sets, read_aligned
+from heedful.storage.classifier_folder import load_classifier_folder
+from heedful.tasks.classification.classifier import load_classifier
+from heedful.tasks.classification.evaluate import evaluate_classification, find_labelled_sets, read_aligned
+from heedful.tasks.classification.train import train_classification
+from heedful.tasks.classification.validate import best_share
 from heedful.tasks.run_folder import TrainingResult
-from heedful.tasks.train_classification import train_classification
 from heedful.training.display import PlainDisplay
 
 from .tiny_models import save_model

@@ -1,10 +1,10 @@
 import pytest
 
 from heedful.config.load import parse_config
-from heedful.config.run import RunConfig
+from heedful.config.translation import RunConfig
 from heedful.errors import UserError
-from heedful.models import save_model_folder
-from heedful.tasks.training_data import corpus_weights, find_tokenizer
+from heedful.storage.model_folder import save_model_folder
+from heedful.tasks.translation.data import corpus_weights, find_tokenizer
 
 from .tiny_models import make_model
 

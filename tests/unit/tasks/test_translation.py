@@ -9,11 +9,12 @@ import torch
 
 from heedful import load
 from heedful.decoding import Ensemble
+from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
-from heedful.models import Transformer, load_model_folder, restore_model, save_model_folder
-from heedful.models.int8 import Int8Transformer
-from heedful.models.rounded_weights import RoundedWeights
-from heedful.tasks.translation import Translator
+from heedful.models import Transformer
+from heedful.storage.model_folder import load_model_folder, restore_model, save_model_folder
+from heedful.storage.quantized_weights import RoundedWeights
+from heedful.tasks.translation.translator import Translator
 
 from .tiny_models import make_model, save_model
 

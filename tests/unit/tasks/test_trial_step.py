@@ -7,7 +7,7 @@ from heedful.config.classification import ClassificationRun
 from heedful.config.language_modeling import LanguageModelRun
 from heedful.models.build import build_classifier, build_language_model, count_parameters
 from heedful.tasks.trial_step import kept_bytes, try_labels, try_text
-from heedful.training.loss import LossSum
+from heedful.training.losses.cross_entropy import LossSum
 
 LABELS = ClassificationRun.model_validate(
     {

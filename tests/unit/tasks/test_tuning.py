@@ -7,9 +7,9 @@ import pytest
 from heedful.config.data import LineCorpus
 from heedful.config.training import DecodingConfig
 from heedful.errors import UserError
-from heedful.tasks.test_sets import TestSet
-from heedful.tasks.translated import Alternative, Translation
-from heedful.tasks.tuning import Cell, best_cell, confidence_threshold, read_directions
+from heedful.tasks.translation.test_sets import TestSet
+from heedful.tasks.translation.translated import Alternative, Translation
+from heedful.tasks.translation.tune import Cell, best_cell, confidence_threshold, read_directions
 
 PRESENT = DecodingConfig(beam_size=4, length_penalty=0.6)
 

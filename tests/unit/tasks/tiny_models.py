@@ -5,9 +5,10 @@ from pathlib import Path
 import torch
 
 from heedful.config.data import TokenizerConfig
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.config.training import DecodingConfig
-from heedful.models import ModelFolder, SpecialIds, build_model, save_model_folder, weights_of
+from heedful.models import build_model
+from heedful.storage.model_folder import ModelFolder, SpecialIds, save_model_folder, weights_of
 from heedful.text.learning import learn_tokenizer
 
 LINES = ["where is the station", "wo ist der bahnhof", "où est la gare", "车站在哪里"]

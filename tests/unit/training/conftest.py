@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from heedful.config.training import TrainingConfig, ValidationConfig
 from heedful.training.loop import Run, TrainingTask, Validation, start_state
-from heedful.training.loss import LossSum
+from heedful.training.losses.cross_entropy import LossSum
 from heedful.training.state import TrainState
 
 

@@ -6,8 +6,8 @@ from torch import nn
 
 from heedful.config.training import AverageConfig, TrainingConfig
 from heedful.errors import HeedfulError, ModelFolderError, UserError
-from heedful.training.averaging import average_checkpoints, checkpoints_to_average
-from heedful.training.checkpoint import (
+from heedful.training.durability.averaging import average_checkpoints, checkpoints_to_average
+from heedful.training.durability.checkpoint import (
     best_steps,
     find_latest,
     list_checkpoints,

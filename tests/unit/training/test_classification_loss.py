@@ -13,8 +13,8 @@ from heedful.config.classification import ClassifierConfig
 from heedful.config.training import NoRegularizer, RDrop, SimCut, TrainingConfig
 from heedful.data.labelled_batches import LabelledBatch, LabelledStream, labelled_tokens
 from heedful.models.build import build_classifier
-from heedful.training.classification_loss import classification_loss
 from heedful.training.loop import start_state, weights_sha256
+from heedful.training.losses.labels import classification_loss
 from heedful.training.recorded_step import StepRecorder
 from heedful.training.step import train_step
 

@@ -1,7 +1,7 @@
 import torch
 from torch._dynamo.utils import counters
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.models.build import build_model
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.training.compilation import compile_layers

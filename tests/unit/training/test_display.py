@@ -4,7 +4,7 @@ import json
 import pytest
 
 from heedful.training.display import BarDisplay, PlainDisplay, describe, make_display
-from heedful.training.journal import Journal, finite
+from heedful.training.durability.journal import Journal, finite
 
 RECORD = {
     "step": 50,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.training.journal import Journal
+from heedful.training.durability.journal import Journal
 
 
 @pytest.mark.parametrize(

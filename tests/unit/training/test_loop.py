@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from heedful.errors import HeedfulError, UserError
-from heedful.training.checkpoint import list_checkpoints
-from heedful.training.interruption import Interruption, TrainingInterruptedError
-from heedful.training.journal import Journal
+from heedful.training.durability.checkpoint import list_checkpoints
+from heedful.training.durability.interruption import Interruption, TrainingInterruptedError
+from heedful.training.durability.journal import Journal
+from heedful.training.durability.run_lock import RunLock
 from heedful.training.loop import Validation, train, weights_sha256
-from heedful.training.loss import LossSum
-from heedful.training.run_lock import RunLock
+from heedful.training.losses.cross_entropy import LossSum
 
 
 def curve(made):

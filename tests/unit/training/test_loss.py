@@ -5,9 +5,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from heedful.training import projected_loss
-from heedful.training.loss import kl_divergence, label_smoothed_cross_entropy, symmetric_kl_divergence
-from heedful.training.projected_loss import Agreement, projected_agreement, projected_cross_entropy
+from heedful.training.losses import projected as projected_loss
+from heedful.training.losses.cross_entropy import kl_divergence, label_smoothed_cross_entropy, symmetric_kl_divergence
+from heedful.training.losses.projected import Agreement, projected_agreement, projected_cross_entropy
 
 
 @pytest.fixture

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.config.training import NoRegularizer, RDrop, TrainingConfig, ValidationConfig
 from heedful.data.batch import Batch, collate
 from heedful.models.build import build_model
 from heedful.training.loop import Run, TrainingTask, Validation, start_state, train, weights_sha256
+from heedful.training.losses.sequence import sequence_loss
 from heedful.training.recorded_step import StepRecorder
-from heedful.training.sequence_loss import sequence_loss
 from heedful.training.step import train_step
 
 SHAPE = TransformerConfig(

@@ -3,10 +3,10 @@ import threading
 import pytest
 
 from heedful.errors import HeedfulError
-from heedful.training import saving
-from heedful.training.checkpoint import list_checkpoints, load_checkpoint, take_snapshot, write_snapshot
+from heedful.training.durability import saving
+from heedful.training.durability.checkpoint import list_checkpoints, load_checkpoint, take_snapshot, write_snapshot
+from heedful.training.durability.saving import Saver
 from heedful.training.loop import weights_sha256
-from heedful.training.saving import Saver
 from heedful.training.step import train_step
 
 

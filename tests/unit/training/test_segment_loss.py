@@ -14,11 +14,11 @@ from heedful.errors import ModelFolderError
 from heedful.models.build import build_language_model
 from heedful.models.segment_memory import SegmentMemory
 from heedful.models.transformer_xl import RelativeLayer
-from heedful.training.checkpoint import load_checkpoint, save_checkpoint
 from heedful.training.compilation import compile_layers
+from heedful.training.durability.checkpoint import load_checkpoint, save_checkpoint
 from heedful.training.loop import start_state, weights_sha256
+from heedful.training.losses.segment import carried_tensors, segment_loss
 from heedful.training.recorded_step import StepRecorder
-from heedful.training.segment_loss import carried_tensors, segment_loss
 from heedful.training.state import TrainState
 from heedful.training.step import train_step
 

@@ -4,13 +4,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.config.model import TransformerConfig
+from heedful.config.models import TransformerConfig
 from heedful.config.training import NoRegularizer, RDrop, SimCut, TrainingConfig
 from heedful.models.build import build_model
 from heedful.training.ema import MovingAverage
 from heedful.training.loop import start_state
-from heedful.training.loss import kl_divergence, label_smoothed_cross_entropy, symmetric_kl_divergence
-from heedful.training.sequence_loss import sequence_loss
+from heedful.training.losses.cross_entropy import kl_divergence, label_smoothed_cross_entropy, symmetric_kl_divergence
+from heedful.training.losses.sequence import sequence_loss
 from heedful.training.step import train_step
 
 VOCAB = 17

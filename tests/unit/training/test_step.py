@@ -6,7 +6,7 @@ import torch
 
 from heedful.errors import HeedfulError
 from heedful.training.loop import weights_sha256
-from heedful.training.loss import LossSum
+from heedful.training.losses.cross_entropy import LossSum
 from heedful.training.step import seed_of_step, train_step
 
 

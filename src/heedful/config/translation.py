@@ -1,0 +1,56 @@
+"""The whole description of a run: one TOML file, one `RunConfig`."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from heedful.config.data import DataConfig, TokenizerConfig
+from heedful.config.models import ModelConfig, TransformerConfig
+from heedful.config.section import Section
+from heedful.config.training import DecodingConfig, TrainingConfig, ValidationConfig
+
+
+class RunConfig(Section):
+    """Everything that decides the result of a run, the machine apart."""
+
+    task: Literal["translation"] = "translation"
+    """What the model is for."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    """Name of the run; its folder is `runs_folder`/`name`."""
+
+    runs_folder: str = "runs"
+    """Where run folders are made."""
+
+    seed: int = Field(default=1, ge=0)
+    """Decides initial weights, order of the data and dropout."""
+
+    data: DataConfig
+    """Corpora and filters."""
+
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    """How text becomes tokens."""
+
+    model: ModelConfig = TransformerConfig()
+    """Shape of the model; `preset = "transformer_tiny"` fills in what is not said."""
+
+    training: TrainingConfig = TrainingConfig()
+    """The loop."""
+
+    validation: ValidationConfig = ValidationConfig()
+    """When and how progress is measured."""
+
+    decoding: DecodingConfig = DecodingConfig()
+    """How translations are searched for."""
+
+    @model_validator(mode="after")
+    def _parts_fit_together(self) -> Self:
+        if self.model.tying == "three_way" and not self.tokenizer.shared:
+            raise ValueError(
+                '`model.tying` must be "two_way" or "none" when `tokenizer.shared` is false, but is "three_way".'
+            )
+        if self.tokenizer.dropout and self.tokenizer.kind != "bpe":
+            raise ValueError(
+                '`tokenizer.dropout` must be 0 when `tokenizer.kind` is "unigram": there are no merges to skip.'
+            )
+        return self

@@ -1,0 +1,1 @@
+"""The two demonstrations: the bundled translator, and a training before one's eyes."""

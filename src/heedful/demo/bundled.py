@@ -1,0 +1,127 @@
+"""The demonstration of the bundled model: what it says, what else it would have said, and where it doubts itself.
+
+Asks a `Translator` about sentences chosen here, and returns what was found; the command line shows it. The sentences
+are everyday ones, which the model is made for, and then some that it is not made for. Knows no model from the inside.
+The other demonstration, which trains a model of its own, is training_demo.py.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from heedful.storage.locate import find_model_folder
+from heedful.tasks.translation.load import load_translator
+from heedful.tasks.translation.translated import Alternative, Translation
+from heedful.tasks.translation.translator import Translator
+from heedful.text.tokenizer import SPACE_MARK
+
+LANGUAGES = {"en": "English", "de": "German", "fr": "French", "zh": "Chinese"}
+
+EVERYDAY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("en", "de", ("Where is the station?", "If it rains tomorrow, we will stay at home.")),
+    ("en", "fr", ("How much does this book cost?", "I have never been to Paris.")),
+    ("en", "zh", ("Where is the station?", "The children are playing in the garden.")),
+    ("de", "en", ("Ich habe meine Schlüssel verloren.", "Er hat mir nicht gesagt, wann er kommt.")),
+    ("fr", "en", ("Pourriez-vous parler plus lentement ?", "Il n'y a plus de lait dans le frigo.")),
+    ("zh", "en", ("她每天早上喝咖啡。", "他不知道该怎么办。")),
+)
+"""From which language, into which, what: text as it is said every day."""
+
+AMBIGUOUS = ("en", "fr", "Are you tired?")
+"""English does not say whether a friend or a stranger is asked, a man or a woman, one or several; French must."""
+
+HARD: tuple[tuple[str, str, str], ...] = (
+    ("en", "de", "He left his umbrella on the train."),
+    ("en", "zh", "She has been learning German for two years."),
+)
+"""Sentences with a word that can be said in several ways, or that the model has not seen often enough."""
+
+OUT_OF_DOMAIN: tuple[tuple[str, str, str], ...] = (
+    ("en", "fr", "The lessee shall indemnify the lessor against all claims arising out of the use of the premises."),
+    ("en", "zh", "Hermeneutics teaches us that understanding is always historically mediated."),
+    ("en", "de", "hjkl fdsa uiop rewq vbnm"),
+)
+"""A contract, a thought, and a cat on the keyboard: nothing of the kind was in the training text."""
+
+_CLOSING = frozenset(".,;:!?…。，；：！？、")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word, or a Chinese piece, of a translation."""
+
+    text: str
+    probability: float
+    """What the model gave it, when all before it was written."""
+
+    follows_space: bool
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """What the bundled model made of the sentences."""
+
+    model_folder: Path
+    num_bytes: int
+    load_seconds: float
+    everyday: list[Translation]
+    ambiguous: Translation
+    """With several alternatives."""
+
+    hard: list[Translation]
+    out_of_domain: list[Translation]
+
+
+def demonstrate(*, say: Callable[[str], None] | None = None) -> Demonstration:
+    """Load the bundled model and ask it everything; `say` is told when there is something to wait for."""
+    folder = find_model_folder(None)
+    started = time.perf_counter()
+    translator = load_translator(folder, device="cpu", say=say)
+    load_seconds = time.perf_counter() - started
+    return Demonstration(
+        model_folder=folder,
+        num_bytes=sum(file.stat().st_size for file in folder.iterdir()),
+        load_seconds=load_seconds,
+        everyday=[it for source, target, texts in EVERYDAY for it in _ask(translator, source, target, texts)],
+        ambiguous=_ask(translator, *AMBIGUOUS[:2], [AMBIGUOUS[2]], n_best=5)[0],
+        hard=[_ask(translator, source, target, [text])[0] for source, target, text in HARD],
+        out_of_domain=[_ask(translator, source, target, [text])[0] for source, target, text in OUT_OF_DOMAIN],
+    )
+
+
+def confidence(alternative: Alternative) -> float:
+    """Return the geometric mean of the probabilities of the tokens: how sure the model is of an average one."""
+    log_probs = alternative.token_log_probs
+    return math.exp(sum(log_probs) / len(log_probs)) if log_probs else 1.0
+
+
+def words_of(alternative: Alternative) -> list[Word]:
+    """Join the pieces of an output to words, each as probable as all its pieces together; the end is none of them."""
+    pieces = list(zip(alternative.tokens, alternative.token_log_probs, strict=True))
+    if alternative.finish_reason == "eos":
+        pieces = pieces[:-1]
+    begins = [0, *(number + 1 for number, (one, next_) in enumerate(pairwise(pieces)) if _divided(one[0], next_[0]))]
+    words = []
+    for start, end in pairwise([*begins, len(pieces)] if pieces else [0]):
+        spelling = "".join(piece for piece, _ in pieces[start:end])
+        probability = math.exp(sum(log_prob for _, log_prob in pieces[start:end]))
+        words.append(Word(spelling.replace(SPACE_MARK, ""), probability, spelling.startswith(SPACE_MARK)))
+    return [word for word in words if word.text]
+
+
+def _divided(piece: str, next_piece: str) -> bool:
+    """Say whether a new word begins with the second piece: after a space, at a full stop, around Chinese."""
+    if next_piece.startswith(SPACE_MARK) or next_piece[0] in _CLOSING:
+        return True
+    return _is_chinese(piece[-1]) or _is_chinese(next_piece[0])
+
+
+def _is_chinese(character: str) -> bool:
+    return "\u2e80" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef"
+
+
+def _ask(translator: Translator, source: str, target: str, texts: Sequence[str], n_best: int = 1) -> list[Translation]:
+    return translator.translate_detailed(texts, from_=source, to=target, n_best=n_best)

@@ -1,0 +1,272 @@
+"""A trained Transformer with 8-bit weights on the CPU: the same search protocol, several times the speed.
+
+Weights become signed bytes with one scale for each output (|w| ≤ 127 · scale); activations are rounded row by row while
+the engine runs, so that a sentence's result does not depend on its batch: to 8 bits on processors with AVX-512 VNNI, to
+16 on all others. The arithmetic is in `heedful.native`; this file hands it the weights and speaks to the search. It
+cannot be trained.
+"""
+
+import ctypes
+from collections.abc import Callable
+from ctypes import POINTER, c_float, c_int8, c_int32, c_int64, c_void_p
+
+import torch
+from torch import Tensor, nn
+
+from heedful.engines.int8.library import NativeUnavailableError, is_available, open_library
+from heedful.errors import HeedfulError
+from heedful.models.transformer import Transformer
+from heedful.nn.feed_forward import ACTIVATIONS
+from heedful.nn.layers import DecoderLayer, EncoderLayer, PreNormResidual
+from heedful.nn.positions import Positions
+from heedful.storage.model_folder import ModelFolder, construct, restore_model
+from heedful.storage.quantized_weights import RoundedWeights, quantize_rows
+
+
+class _LinearWeights(ctypes.Structure):
+    _fields_ = (
+        ("weights", POINTER(c_int8)),
+        ("scales", POINTER(c_float)),
+        ("bias", POINTER(c_float)),
+        ("outputs", c_int32),
+        ("inputs", c_int32),
+    )
+
+
+class _NormWeights(ctypes.Structure):
+    _fields_ = (("gain", POINTER(c_float)), ("shift", POINTER(c_float)))
+
+
+class _EngineSpec(ctypes.Structure):
+    _fields_ = (
+        *((name, c_int32) for name in ("dim", "num_heads", "num_encoder_layers", "num_decoder_layers")),
+        *((name, c_int32) for name in ("pre_norm", "activation", "threads")),
+        ("norm_epsilon", c_float),
+        ("embedding_scale", c_float),
+        ("linears", POINTER(_LinearWeights)),
+        ("norms", POINTER(_NormWeights)),
+        ("source_tied", c_int32),
+        ("target_tied", c_int32),
+    )
+
+
+class Int8Search:
+    """The state of one search, kept by the engine; see `Decodable`."""
+
+    def __init__(
+        self, owner: "Int8Transformer", handle: c_void_p, max_rows: int, max_len: int, positions: Tensor
+    ) -> None:
+        self.handle = handle
+        self.positions = positions  # [max_len, dim]
+        self.max_rows, self.max_len, self.length = max_rows, max_len, 0
+        self._owner = owner  # the engine must outlive its searches
+
+    def __del__(self) -> None:
+        self._owner.library.heedful_free_search(self.handle)
+
+
+def restore_int8(folder: ModelFolder, *, threads: int | None = None) -> "Int8Transformer":
+    """Make the engine of a model folder. Weights stored in int8 are packed as they are and never become floats."""
+    if not isinstance(folder.weights, RoundedWeights):
+        return Int8Transformer(restore_model(folder), threads=threads)
+    model = construct(folder)
+    model.load_state_dict(folder.weights.vectors(), strict=False)
+    return Int8Transformer(model, rounded=folder.weights, threads=threads)
+
+
+class Int8Transformer:
+    """A `Transformer` for inference only, on the CPU. It satisfies `decoding.Decodable`."""
+
+    def __init__(
+        self, model: Transformer, *, rounded: RoundedWeights | None = None, threads: int | None = None
+    ) -> None:
+        """Pack the weights of `model`; with `rounded`, which has its matrices, those in the model may be empty."""
+        self.library = open_library()
+        self.dim, self.num_encoder_layers = model.dim, len(model.encoder.layers)
+        self.source_vocab_size = model.source_embedding.weight.size(0)
+        self.vocab_size = model.output_projection.weight.size(0)
+        self.source_positions, self.target_positions = model.source_positions, model.target_positions
+        _check_shapes(model, self.library.heedful_lanes())
+        # While the engine packs them the tensors must stay alive, hence the list.
+        alive: list[Tensor] = []
+        handle = c_void_p()
+        spec = _describe(model, rounded, alive, threads)
+        _check(self.library.heedful_new_engine(ctypes.byref(spec), ctypes.byref(handle)))
+        self.handle = handle.value
+
+    @classmethod
+    def is_available(cls) -> bool:
+        """Say whether this machine can run the engine."""
+        return is_available()
+
+    def largest_activation(self, inputs: int) -> int:
+        """Return what the peak of a row of `inputs` activations is rounded to; the others keep their proportion."""
+        return int(self.library.heedful_largest_activation(c_int32(inputs)))
+
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            self.library.heedful_free_engine(c_void_p(self.handle))
+
+    def start(
+        self,
+        source_ids: Tensor,
+        source_mask: Tensor | None,
+        *,
+        max_rows: int,
+        max_len: int,
+        before_layer: Callable[[], None] = lambda: None,
+    ) -> Int8Search:
+        """Encode source_ids [batch, source_len], real where source_mask [batch, source_len]; one row for each.
+
+        What `before_layer` raises ends the search before it has begun: long texts take a while to be read.
+        """
+        if source_mask is None:
+            source_mask = torch.ones_like(source_ids, dtype=torch.bool)
+        tokens = source_ids[source_mask].contiguous()  # end to end: padding is left out here, not masked later
+        lengths = source_mask.sum(dim=1)
+        assert int(lengths.min()) > 0, "every sentence has at least its end symbol"
+        assert 0 <= int(tokens.min()) <= int(tokens.max()) < self.source_vocab_size, "the engine does not check ids"
+        source = _position_table(self.source_positions, int(lengths.max()), self.dim)
+        target = _position_table(self.target_positions, max_len, self.dim)
+        handle = c_void_p()
+        status = self.library.heedful_start(
+            c_void_p(self.handle),
+            c_void_p(tokens.data_ptr()),
+            c_void_p(lengths.data_ptr()),
+            c_int64(len(lengths)),
+            c_void_p(source.data_ptr()),
+            c_int64(max_rows),
+            c_int64(max_len),
+            ctypes.byref(handle),
+        )
+        _check(status)
+        search = Int8Search(self, handle, max_rows, max_len, target)
+        for layer in range(self.num_encoder_layers + 1):
+            before_layer()
+            _check(self.library.heedful_encode(handle, c_int32(layer)))
+        return search
+
+    def step(self, state: Int8Search, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
+        """Append token_ids [rows] to the rows that parents [rows] name; returns logits [rows, vocab]."""
+        logits = torch.empty(token_ids.numel(), self.vocab_size)
+        _check(self.library.heedful_step(*_advance(state, token_ids, parents), c_void_p(logits.data_ptr())))
+        return logits
+
+    def step_best(
+        self, state: Int8Search, token_ids: Tensor, parents: Tensor | None = None, *, count: int
+    ) -> tuple[Tensor, Tensor]:
+        """Take a `step`, token_ids and parents [rows]; returns the best log-probabilities and ids [rows, count]."""
+        rows, count = token_ids.numel(), min(count, self.vocab_size)
+        log_probs = torch.empty(rows, count)
+        ids = torch.empty(rows, count, dtype=torch.int64)
+        arguments = _advance(state, token_ids, parents)
+        status = self.library.heedful_step_best(
+            *arguments, c_int32(count), c_void_p(log_probs.data_ptr()), c_void_p(ids.data_ptr())
+        )
+        _check(status)
+        return log_probs, ids
+
+
+def _check(status: int) -> None:
+    """Raise what the engine's status says; `Status` in engines/int8/transformer.cpp has the numbers."""
+    if status == 1:
+        raise MemoryError("The int8 engine was refused the memory it asked for.")
+    if status:
+        raise HeedfulError(f"The int8 engine failed (status {status}). Go on with `--quantize none`.")
+
+
+def _advance(
+    state: Int8Search, token_ids: Tensor, parents: Tensor | None
+) -> tuple[c_void_p, c_void_p, c_void_p, c_int64, c_void_p]:
+    rows = token_ids.numel()
+    assert state.length < state.max_len, f"{state.max_len} steps were asked for, and this is one more"
+    assert rows <= state.max_rows, f"{state.max_rows} rows were asked for, and these are {rows}"
+    assert token_ids.is_contiguous(), "the engine reads memory as it lies"
+    assert parents is None or (parents.is_contiguous() and parents.numel() == rows), "one parent for each row"
+    position = state.positions.data_ptr() + state.length * state.positions.size(1) * 4
+    state.length += 1
+    return (
+        state.handle,
+        c_void_p(token_ids.data_ptr()),
+        c_void_p(None if parents is None else parents.data_ptr()),
+        c_int64(rows),
+        c_void_p(position),
+    )
+
+
+def _position_table(positions: Positions, length: int, dim: int) -> Tensor:
+    """Return what `positions` adds to embeddings, [length, dim]."""
+    with torch.no_grad():
+        table: Tensor = positions(torch.zeros(1, length, dim))[0]
+    return table.float().contiguous()
+
+
+def _check_shapes(model: Transformer, lanes: int) -> None:
+    layer = model.encoder.layers[0]
+    assert isinstance(layer, EncoderLayer)
+    widths = {
+        "dim": model.dim,
+        "hidden_dim": layer.feed_forward.expand.out_features,
+        "dim / num_heads": model.dim // model.num_heads,
+    }
+    for name, width in widths.items():
+        if width % lanes:
+            raise NativeUnavailableError(
+                f"The int8 engine needs `{name}` to be a multiple of {lanes} on this processor, but it is {width}."
+            )
+
+
+def _describe(
+    model: Transformer, rounded: RoundedWeights | None, alive: list[Tensor], threads: int | None
+) -> _EngineSpec:
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+
+    def floats(tensor: Tensor) -> "ctypes._Pointer[c_float]":
+        alive.append(tensor.detach().float().cpu().contiguous())
+        return ctypes.cast(alive[-1].data_ptr(), POINTER(c_float))
+
+    def linear(weight: Tensor, bias: Tensor | None) -> _LinearWeights:
+        matrix, scales = quantize_rows(weight) if rounded is None else rounded.matrix(names[id(weight)])
+        alive.append(matrix)
+        bytes_at = ctypes.cast(matrix.data_ptr(), POINTER(c_int8))
+        return _LinearWeights(bytes_at, floats(scales), None if bias is None else floats(bias), *weight.shape)
+
+    def norm(layer: nn.LayerNorm) -> _NormWeights:
+        return _NormWeights(floats(layer.weight), floats(layer.bias))
+
+    modules: list[nn.Linear] = []
+    norms: list[nn.LayerNorm] = []
+    for layer in (*model.encoder.layers, *model.decoder.layers):
+        assert isinstance(layer, EncoderLayer | DecoderLayer)
+        modules += [layer.self_attention.query_key_value, layer.self_attention.output]
+        norms.append(layer.self_attention_residual.norm)
+        if isinstance(layer, DecoderLayer):
+            cross = layer.cross_attention
+            modules += [cross.query, cross.key_value, cross.output]
+            norms.append(layer.cross_attention_residual.norm)
+        modules += [layer.feed_forward.expand, layer.feed_forward.contract]
+        norms.append(layer.feed_forward_residual.norm)
+    norms += [final for final in (model.encoder.final_norm, model.decoder.final_norm) if final is not None]
+
+    projection = model.output_projection
+    linears = [linear(module.weight, module.bias) for module in modules]
+    linears.append(linear(projection.weight, projection.bias))
+    tables = [model.source_embedding.weight, model.target_embedding.weight]
+    linears += [linear(table, None) for table in tables if table is not projection.weight]
+    first = model.encoder.layers[0]
+    assert isinstance(first, EncoderLayer)
+    return _EngineSpec(
+        dim=model.dim,
+        num_heads=model.num_heads,
+        num_encoder_layers=len(model.encoder.layers),
+        num_decoder_layers=len(model.decoder.layers),
+        pre_norm=isinstance(first.self_attention_residual, PreNormResidual),
+        activation=list(ACTIVATIONS.values()).index(first.feed_forward.activation),
+        threads=threads or torch.get_num_threads(),
+        norm_epsilon=norms[0].eps,
+        embedding_scale=model.source_embedding.scale,
+        linears=(_LinearWeights * len(linears))(*linears),
+        norms=(_NormWeights * len(norms))(*(norm(layer) for layer in norms)),
+        source_tied=tables[0] is projection.weight,
+        target_tied=tables[1] is projection.weight,
+    )

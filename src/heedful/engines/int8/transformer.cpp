@@ -1,0 +1,87 @@
+// The functions Python calls: `engines/int8/engine.py` is their only caller.
+//
+// An exception must not cross into C: what can fail returns a status, and gives its result through a pointer.
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+#include "engine.h"
+#include "search.h"
+
+enum Status : int32_t { kDone = 0, kOutOfMemory = 1, kFailed = 2 };
+
+template <typename Work>
+int32_t status_of(const Work& work) noexcept {
+    try {
+        work();
+        return kDone;
+    } catch (const std::bad_alloc&) {
+        return kOutOfMemory;
+    } catch (const std::length_error&) {  // a vector that no memory could hold
+        return kOutOfMemory;
+    } catch (...) {
+        return kFailed;
+    }
+}
+
+extern "C" {
+int32_t heedful_lanes() { return kLanes; }
+
+int32_t heedful_largest_activation(int32_t inputs) { return int32_t(largest_activation(inputs)); }
+
+int32_t heedful_new_engine(const EngineSpec* spec, void** engine) {
+    return status_of([&] { *engine = new Engine(*spec); });
+}
+
+void heedful_free_engine(void* engine) { delete static_cast<Engine*>(engine); }
+
+// Encoding is cut into its layers, so that who calls may change his mind in between. First this; tokens: all sentences end
+// to end; positions [longest sentence, dim].
+int32_t heedful_start(void* engine, const int64_t* tokens, const int64_t* lengths, int64_t sentences, const float* positions,
+                      int64_t max_rows, int64_t max_len, void** made) {
+    return status_of([&] {
+        const std::lock_guard working(static_cast<Engine*>(engine)->at_work);
+        auto search = std::make_unique<Search>(*static_cast<Engine*>(engine), max_rows, max_len);
+        search->read(tokens, lengths, sentences, positions);
+        *made = search.release();
+    });
+}
+
+// Then each layer in turn, and one call more, with the number of layers, before the first step.
+int32_t heedful_encode(void* search, int32_t number) {
+    return status_of([&] {
+        auto& self = *static_cast<Search*>(search);
+        const std::lock_guard working(self.engine.at_work);
+        if (number < int32_t(self.engine.encoder.size()))
+            self.encode(self.engine.encoder[number]);
+        else
+            self.keep_sources();
+    });
+}
+
+void heedful_free_search(void* search) { delete static_cast<Search*>(search); }
+
+// tokens [rows], parents [rows] or null, position [dim]; logits [rows, vocab]. A search whose step failed is of no more use.
+int32_t heedful_step(void* search, const int64_t* tokens, const int64_t* parents, int64_t rows, const float* position,
+                     float* logits) {
+    return status_of([&] {
+        auto& self = *static_cast<Search*>(search);
+        const std::lock_guard working(self.engine.at_work);
+        self.advance(tokens, parents, rows, position);
+        self.write_logits(rows, logits);
+    });
+}
+
+// As above; the `count` best log-probabilities and ids, [rows, count] each.
+int32_t heedful_step_best(void* search, const int64_t* tokens, const int64_t* parents, int64_t rows, const float* position,
+                          int32_t count, float* log_probs, int64_t* ids) {
+    return status_of([&] {
+        auto& self = *static_cast<Search*>(search);
+        const std::lock_guard working(self.engine.at_work);
+        self.advance(tokens, parents, rows, position);
+        self.write_best(rows, count, log_probs, ids);
+    });
+}
+}

@@ -1,0 +1,1 @@
+"""Model folders on disk: what one ships and what `--model` takes."""

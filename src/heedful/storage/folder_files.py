@@ -1,0 +1,210 @@
+"""What every model folder has in common, whatever its model is for: its files, and that they belong together.
+
+    config.json         what the model is; its `task` says which class reads it
+    model.safetensors   the weights, a shared matrix once
+    tokenizer.json      text to tokens; this file carries it and checks that it belongs here, but does not read it
+    README.md           the model card
+    manifest.json       size and sha256 of each, written last (files.py)
+
+A folder appears whole or not at all. What is missing, altered, of another model or from the future is refused with a
+sentence before any of it is used. This file knows files and tensors; it knows no model.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, NamedTuple, TypeVar
+
+import torch
+from pydantic import Field, JsonValue, ValidationError
+from pydantic_core import from_json
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from heedful.config.section import Section
+from heedful.errors import ModelFolderError
+from heedful.files import publish_folder, verify_manifest, write_manifest
+
+CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
+ConfigT = TypeVar("ConfigT", bound=Section)
+
+VocabSize = Annotated[int, Field(ge=1, le=1 << 24)]
+"""Entries of a vocabulary, with a bound as every size has one that a file may name (config/models.py)."""
+
+
+class SpecialIds(Section):
+    """Ids of the symbols that are no text."""
+
+    pad: int = Field(ge=0)
+    bos: int = Field(ge=0)
+    eos: int = Field(ge=0)
+    unk: int = Field(ge=0)
+
+
+class Task(NamedTuple):
+    """How a task is spoken of: what its model is called, and which verb uses it."""
+
+    kind: str
+    verb: str
+
+
+TASKS = {
+    "translation": Task("a translator", "translate"),
+    "classification": Task("a classifier", "classify"),
+    "language_modeling": Task("a language model", "generate"),
+}
+
+
+@dataclass(frozen=True)
+class FolderFiles:
+    """The files of a model folder, read and found to belong together."""
+
+    config: JsonValue
+    """What config.json says, still to be checked by `read_config_as`."""
+
+    weights: dict[str, Tensor]
+    tokenizer_json: str
+    card: str
+
+
+def write_files(path: Path, config: Section, weights: Mapping[str, Tensor], tokenizer_json: str, card: str) -> None:
+    """Write a model folder at `path`, which must not exist yet."""
+
+    def fill(partial: Path) -> None:
+        (partial / CONFIG).write_bytes(config.model_dump_json(indent=2).encode() + b"\n")
+        (partial / WEIGHTS).write_bytes(save(dict(weights)))
+        (partial / TOKENIZER).write_bytes(tokenizer_json.encode())
+        (partial / CARD).write_bytes(card.encode())
+        write_manifest(partial, {"kind": "model", "tokenizer_sha256": sha256_of(tokenizer_json)})
+
+    publish_folder(path, fill)
+
+
+def read_files(path: Path) -> FolderFiles:
+    """Read a model folder and check that it is whole and that its tokenizer is its own."""
+    manifest = verify_manifest(path)
+    if manifest.get("kind") != "model":
+        raise ModelFolderError(
+            f"{path} must be a model folder, but is a {manifest.get('kind', 'folder')} of another kind."
+        )
+    for name in (CONFIG, WEIGHTS, TOKENIZER, CARD):
+        if not (path / name).is_file():
+            raise ModelFolderError(f"{path} must hold {name}, but the file is missing. Copy the whole folder again.")
+    config = _read_json(path / CONFIG)
+    tokenizer_json = _read_utf8(path / TOKENIZER)
+    if isinstance(config, dict) and config.get("tokenizer_sha256") not in (None, sha256_of(tokenizer_json)):
+        raise ModelFolderError(
+            f"{path / TOKENIZER} must be the tokenizer this model was trained with, but is another one."
+        )
+    try:
+        weights = load_file(path / WEIGHTS)
+    except SafetensorError as error:
+        raise ModelFolderError(f"{path / WEIGHTS} must be a safetensors file, but is not: {error}.") from error
+    return FolderFiles(config, weights, tokenizer_json, _read_utf8(path / CARD))
+
+
+def task_of(path: Path) -> str:
+    """Return what the model of a folder is for, without reading its weights; "translation" where nothing says it.
+
+    Only a hint at whom to ask: whoever then reads the folder checks it.
+    """
+    return _said_task(path) or "translation"
+
+
+def check_task(path: Path, wanted: str) -> None:
+    """Refuse a folder that says its model is for another task than `wanted`, and name what it can be used with."""
+    task = _said_task(path)
+    if task is not None and task != wanted and task in TASKS:
+        kind, verb = TASKS[task]
+        raise ModelFolderError(
+            f"{path} must hold {TASKS[wanted].kind} here, but holds {kind}. Use it with heedful {verb}."
+        )
+
+
+def _said_task(path: Path) -> str | None:
+    try:
+        config = from_json((path / CONFIG).read_bytes())
+    except (OSError, ValueError):
+        return None
+    task = config.get("task") if isinstance(config, dict) else None
+    return task if isinstance(task, str) else None
+
+
+def check_config(path: Path, content: JsonValue, schema: type[ConfigT], *, version: int) -> ConfigT:
+    """Return what config.json says as `schema` has it; `version` is the newest that is understood."""
+    place = path / CONFIG
+    given = content.get("version") if isinstance(content, dict) else None
+    if isinstance(given, int) and given > version:  # asked first: what else is new in it is no mistake
+        raise ModelFolderError(
+            f"{place} has format version {given}, but this Heedful reads up to {version}. Use a newer Heedful."
+        )
+    try:
+        return schema.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise ModelFolderError(
+            f"{place} must describe a model this Heedful knows, but `{name}` does not: {first['msg']}."
+        ) from error
+
+
+def check_depth(path: Path, stored: Mapping[str, Tensor], num_layers: int) -> None:
+    """Refuse more layers than tensors, each layer having some of its own: asked before a list of them is made."""
+    if num_layers > len(stored):
+        raise ModelFolderError(
+            f"{path / WEIGHTS} must hold the tensors of {num_layers:,} layers, as {CONFIG} says, "
+            f"but holds {len(stored):,} tensors."
+        )
+
+
+def check_floats(path: Path, stored: Mapping[str, Tensor]) -> None:
+    """Refuse tensors that are stored otherwise than in float32, what weights are unless the config says int8."""
+    for name, tensor in stored.items():
+        if tensor.dtype != torch.float32:
+            found = str(tensor.dtype).removeprefix("torch.")
+            raise ModelFolderError(f"{path / WEIGHTS}: `{name}` must be float32, but is {found}.")
+
+
+def check_special_ids(path: Path, special_ids: SpecialIds, vocab_size: int) -> None:
+    """Refuse symbols that a vocabulary does not have."""
+    for name, number in special_ids.model_dump().items():
+        if number >= vocab_size:
+            raise ModelFolderError(
+                f"{path / CONFIG}: `special_ids.{name}` must be below {vocab_size:,}, the size of the vocabulary, "
+                f"but is {number:,}."
+            )
+
+
+def check_shapes(path: Path, stored: Mapping[str, Tensor], expected: Mapping[str, tuple[int, ...]]) -> None:
+    """Compare names and shapes of the stored tensors with those of the model that the config describes."""
+    for name, shape in expected.items():
+        if name not in stored:
+            raise ModelFolderError(f"{path / WEIGHTS} must hold the tensor `{name}`, but does not.")
+        found = tuple(stored[name].shape)
+        if found != shape:
+            hint = " The weights belong to another vocabulary." if "embedding" in name else ""
+            raise ModelFolderError(f"{path / WEIGHTS}: `{name}` must have the shape {shape}, but has {found}.{hint}")
+    if extra := sorted(stored.keys() - expected.keys()):
+        raise ModelFolderError(f"{path / WEIGHTS} holds the tensor `{extra[0]}`, which this model does not have.")
+
+
+def sha256_of(text: str) -> str:
+    """Return the sha256 of a text as hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read_utf8(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelFolderError(f"{path} must be UTF-8 text, but byte {error.start:,} is not.") from None
+
+
+def _read_json(path: Path) -> JsonValue:
+    try:
+        content: JsonValue = from_json(path.read_bytes())
+    except ValueError as error:
+        raise ModelFolderError(f"{path} must be JSON, but is not: {error}.") from error
+    return content

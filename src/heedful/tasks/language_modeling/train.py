@@ -1,0 +1,179 @@
+"""`heedful train` for language models: from a text to a model folder, as one page of wiring.
+
+Reads the text and learns its symbols; the memory is carried from batch to batch; the rest is tasks/runs.py.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import nn
+
+from heedful.config.language_modeling import Bytes, LanguageModelRun
+from heedful.data.file_identity import FileIdentities
+from heedful.data.text_stream import SegmentBatch, TextStream, read_train, read_validation
+from heedful.errors import count_of
+from heedful.models.build import build_language_model
+from heedful.models.language_model import LanguageModel
+from heedful.models.transformer_xl import RelativeLayer, TransformerXL
+from heedful.storage.language_model_folder import (
+    LanguageModelFolder,
+    language_model_card,
+    load_language_model_folder,
+    save_language_model,
+)
+from heedful.storage.locate import find_model_folder
+from heedful.tasks.folder_tokenizers import language_model_symbols
+from heedful.tasks.language_modeling.model import TextModel
+from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
+from heedful.tasks.runs import Shipment, Trainee, check_same_shape, run_training
+from heedful.text.learning import learn_tokenizer
+from heedful.text.symbols import ByteSymbols, SubwordSymbols, Symbols, symbols_from_json
+from heedful.training.display import Display
+from heedful.training.durability.journal import Record
+from heedful.training.loop import TrainingTask, Validation
+from heedful.training.losses.segment import carried_tensors, segment_loss
+from heedful.training.state import TrainState
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """What a run reads."""
+
+    symbols: Symbols
+    stream: TextStream
+    validation: bytes
+    num_bytes: int
+
+
+def train_language_model(
+    config: LanguageModelRun, *, display: Display, resume: bool = False, device: str | None = None
+) -> TrainingResult:
+    """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
+    return run_training(
+        config, partial(_prepare, config), FileIdentities(), display=display, resume=resume, device=device
+    )
+
+
+def _prepare(config: LanguageModelRun, folder: Path, device: torch.device, say: Say) -> Trainee[SegmentBatch]:
+    texts = _read_texts(config, folder, say)
+    training = config.training
+    return Trainee(
+        model=_new_model(config, texts.symbols),
+        tokenizer_json=texts.symbols.to_json(),
+        identity={"tokenizer_sha256": texts.symbols.fingerprint},
+        compiled=(RelativeLayer,),
+        task=partial(_task, config, texts, device),
+        facts={
+            "training bytes": texts.num_bytes,
+            "symbols a step": training.num_streams * training.segment_len,
+            "positions remembered": training.memory_len,
+        },
+        save=partial(_save, config, texts.symbols),
+        load=load_language_model_folder,
+    )
+
+
+def find_symbols(config: LanguageModelRun, folder: Path, text: bytes, say: Say) -> Symbols:
+    """Return the symbols of a run: those it began with, those of the model it starts from, or new ones."""
+    if has_begun(folder):
+        return symbols_from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
+    if config.training.init_from is not None:
+        given = find_model_folder(config.training.init_from)
+        say(f"Taking the symbols and the first weights from {given}.")
+        return language_model_symbols(load_language_model_folder(given))
+    if isinstance(config.tokenizer, Bytes):
+        return ByteSymbols()
+    lines = text.decode("utf-8", errors="replace").split("\n")
+    symbols = SubwordSymbols(learn_tokenizer(config.tokenizer.as_tokenizer(), lines, ()))
+    say(f"Learned {count_of(symbols.vocab_size, 'piece')} from the training text.")
+    return symbols
+
+
+def _read_texts(config: LanguageModelRun, folder: Path, say: Say) -> _Texts:
+    training = config.training
+    validation, text = read_validation(config.data), read_train(config.data)
+    symbols = find_symbols(config, folder, text, say)
+    stream = TextStream(
+        symbols.encode(text), num_streams=training.num_streams, segment_len=training.segment_len, seed=config.seed
+    )
+    say(
+        f"{len(text):,} bytes are {len(stream.ids):,} symbols, read at {training.num_streams:,} places at once; "
+        f"an epoch has {count_of(stream.num_segments, 'step')} of {training.segment_len} symbols each."
+    )
+    return _Texts(symbols, stream, validation, len(text))
+
+
+def _new_model(config: LanguageModelRun, symbols: Symbols) -> TransformerXL | LanguageModel:
+    model = build_language_model(
+        config.model, vocab_size=symbols.vocab_size, generator=torch.Generator().manual_seed(config.seed)
+    )
+    if config.training.init_from is not None:
+        folder = load_language_model_folder(find_model_folder(config.training.init_from))
+        check_same_shape(config.model, folder.model)
+        model.load_state_dict(dict(folder.weights), strict=False)  # a shared matrix is stored under its first name only
+    return model
+
+
+def _task(
+    config: LanguageModelRun, texts: _Texts, device: torch.device, state: TrainState
+) -> TrainingTask[SegmentBatch]:
+    training = config.training
+    # What is remembered is only ever read through products, which in bf16 would round it anyway.
+    dtype = torch.bfloat16 if training.precision == "bf16" else torch.float32
+    model = cast(TransformerXL | LanguageModel, state.model)
+    memory = model.empty_memory(training.num_streams, training.memory_len, dtype=dtype)
+    state.carried = carried_tensors(memory)
+    loss = segment_loss(memory, label_smoothing=training.label_smoothing)
+    batches_from = partial(texts.stream.batches_from, pin_memory=device.type == "cuda")
+    return TrainingTask(batches_from, loss, partial(_validate, config, texts))
+
+
+def _validate(config: LanguageModelRun, texts: _Texts, model: nn.Module) -> Validation:
+    """Score the validation text and let the model write a little."""
+    settings, training = config.validation, config.training
+    reading = TextModel(
+        model=cast(TransformerXL | LanguageModel, model),
+        symbols=texts.symbols,
+        segment_len=training.segment_len,
+        memory_len=training.memory_len,
+        device=next(model.parameters()).device,
+    )
+    found = reading.score(
+        texts.validation,
+        memory_len=settings.memory_len,
+        segment_len=settings.segment_len,
+        rows=settings.num_streams,
+        bf16=training.precision == "bf16",
+        max_symbols=settings.max_symbols,
+    )
+    numbers = {"loss": found.loss, "perplexity": found.perplexity, "bits_per_byte": found.bits_per_byte}
+    samples: list[Record] = []
+    if settings.sample_len:
+        written = b"".join(reading.generate(max_tokens=settings.sample_len, seed=config.seed))
+        samples.append({"text": written.decode("utf-8", errors="replace")})
+    return Validation(numbers, samples)
+
+
+def _save(config: LanguageModelRun, symbols: Symbols, destination: Path, shipment: Shipment) -> None:
+    training = config.training
+    save_language_model(
+        destination,
+        LanguageModelFolder(
+            model=config.model,
+            weights=shipment.weights,
+            symbols_json=symbols.to_json(),
+            vocab_size=symbols.vocab_size,
+            segment_len=training.segment_len,
+            memory_len=training.memory_len,
+            card=language_model_card(
+                name=config.name,
+                symbols="bytes" if isinstance(symbols, ByteSymbols) else f"{symbols.vocab_size:,} pieces",
+                num_parameters=shipment.num_parameters,
+                facts=shipment.summary,
+            ),
+            facts=shipment.facts,
+        ),
+    )

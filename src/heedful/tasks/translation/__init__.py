@@ -1,0 +1,1 @@
+"""Translation: from corpora to a model, and from text to text."""

@@ -1,0 +1,159 @@
+"""The data of a training run: its tokenizer, its batches, and the pairs it is judged on."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from heedful.config.data import Corpus, DataConfig
+from heedful.config.translation import RunConfig
+from heedful.data.batch import Batch
+from heedful.data.file_identity import FileIdentities
+from heedful.data.readers import read_pairs
+from heedful.data.store import SubwordDropout, prepare_store
+from heedful.data.stream import BatchStream, prefetch
+from heedful.errors import DataError, UserError, count_of
+from heedful.storage.locate import find_model_folder
+from heedful.storage.model_folder import load_model_folder
+from heedful.tasks.folder_tokenizers import translation_tokenizer
+from heedful.tasks.run_folder import TOKENIZER, Say, has_begun
+from heedful.tasks.translation.learned_text import learned_text
+from heedful.tasks.translation.validate import ValidationPair
+from heedful.text.learning import learn_tokenizer
+from heedful.text.tokenizer import Tokenizer
+
+_NUM_LOOKED_AT = 1000
+"""Pairs of each corpus that say whether its lines are sentences or paragraphs."""
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Everything a run reads."""
+
+    tokenizer: Tokenizer
+    batches_from: Callable[[int], Iterator[Batch]]
+    """All batches from a position on, without end."""
+
+    num_pairs: int
+    validation: list[ValidationPair]
+    learned_text: dict[str, JsonValue]
+    """What the training text is like, as learned_text.py says it."""
+
+
+def prepare_data(
+    config: RunConfig, folder: Path, *, identities: FileIdentities, pin_memory: bool, say: Say
+) -> TrainingData:
+    """Read, tokenise and batch what the run in `folder` needs; every fault of the data shows here."""
+    validation = read_validation(config.data)
+    tokenizer = find_tokenizer(config, folder, say)
+    rate = config.tokenizer.dropout
+    dropout = SubwordDropout(rate, config.seed) if rate else None
+    store = prepare_store(config.data, tokenizer, dropout=dropout, identities=identities, say=say)
+    say(store.report.sentence())
+    stream = BatchStream(
+        store,
+        batch_tokens=config.training.batch_tokens,
+        seed=config.seed,
+        bos_id=tokenizer.bos_id,
+        pad_id=tokenizer.pad_id,
+        weights=corpus_weights(config.data, [report.num_kept for report in store.reports]),
+        max_tokens=config.data.filters.max_tokens,
+    )
+    say(f"An epoch has {stream.num_batches(0):,} batches; validation is on {count_of(len(validation), 'pair')}.")
+    return TrainingData(
+        tokenizer,
+        partial(prefetch, stream, pin_memory=pin_memory),
+        len(store),
+        validation,
+        learned_text(tokenizer, _first_sources(config.data)),
+    )
+
+
+def _first_sources(data: DataConfig) -> list[str]:
+    """Return the sources of the first pairs of each corpus: enough to know what kind of text it is."""
+    return [pair.source for corpus in data.train for pair in islice(read_pairs(corpus), _NUM_LOOKED_AT)]
+
+
+def corpus_weights(data: DataConfig, sizes: Sequence[int]) -> list[float]:
+    """Return how often a pair of each training corpus occurs in an epoch, `sizes` being their numbers of pairs.
+
+    The largest direction keeps the weights of the config; `data.temperature` repeats the pairs of the others.
+    """
+    directions = [direction_of(corpus, data) for corpus in data.train]
+    pairs: dict[tuple[str, str], float] = defaultdict(float)
+    for direction, corpus, size in zip(directions, data.train, sizes, strict=True):
+        pairs[direction] += corpus.weight * size
+    largest = max(pairs.values())
+    exponent = 1 / data.temperature - 1
+    return [
+        corpus.weight * (max(pairs[direction], 1.0) / largest) ** exponent if exponent else corpus.weight
+        for direction, corpus in zip(directions, data.train, strict=True)
+    ]
+
+
+def direction_of(corpus: Corpus, data: DataConfig) -> tuple[str, str]:
+    """Return source and target language of a corpus."""
+    return corpus.source_language or data.source_language, language_of(corpus, data)
+
+
+def target_languages(data: DataConfig) -> list[str]:
+    """Return the codes that need a tag: none when all training corpora have the same target language."""
+    languages = sorted({language_of(corpus, data) for corpus in data.train})
+    return languages if len(languages) > 1 else []
+
+
+def language_of(corpus: Corpus, data: DataConfig) -> str:
+    """Return the target language of a corpus."""
+    return corpus.target_language or data.target_language
+
+
+def read_validation(data: DataConfig) -> list[ValidationPair]:
+    """Read the pairs a run is judged on; a pair with an empty side says nothing and is passed over."""
+    pairs = [
+        ValidationPair(pair.source, pair.target, *direction_of(corpus, data))
+        for corpus in data.validation
+        for pair in read_pairs(corpus)
+        if pair.source.strip() and pair.target.strip()
+    ]
+    if not pairs:
+        raise DataError("`data.validation` must have at least one pair with text on both sides, but has none.")
+    return pairs
+
+
+def find_tokenizer(config: RunConfig, folder: Path, say: Say) -> Tokenizer:
+    """Return the tokenizer of a run: the one it began with, that of the model it starts from, or a new one."""
+    if has_begun(folder):
+        return Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
+    if config.training.init_from is not None:
+        given = find_model_folder(config.training.init_from)
+        say(f"Taking the tokenizer and the first weights from {given}.")
+        return translation_tokenizer(load_model_folder(given))
+    if config.tokenizer.take_from is not None:
+        return _taken_tokenizer(config, Path(config.tokenizer.take_from), say)
+    tokenizer = learn_tokenizer(
+        config.tokenizer,
+        (pair.source for corpus in config.data.train for pair in read_pairs(corpus)),
+        (pair.target for corpus in config.data.train for pair in read_pairs(corpus)),
+        target_languages(config.data),
+        simplify_chinese=any(corpus.simplify_chinese for corpus in config.data.train),
+    )
+    say(f"Learned {count_of(tokenizer.source_vocab_size, 'piece')} from the training corpora.")
+    return tokenizer
+
+
+def _taken_tokenizer(config: RunConfig, given: Path, say: Say) -> Tokenizer:
+    """Return a tokenizer that exists: that of a model or run, or a file by itself."""
+    path = given if given.is_file() else find_model_folder(given) / TOKENIZER
+    say(f"Taking the tokenizer {path}.")
+    tokenizer = Tokenizer.from_json(path.read_text(encoding="utf-8"))
+    untold = [language for language in target_languages(config.data) if language not in tokenizer.languages]
+    if untold:
+        raise UserError(
+            f'The tokenizer {path} must know the target language "{untold[0]}", but knows '
+            f"{', '.join(tokenizer.languages) or 'none'}. Learn one from all corpora: leave `tokenizer.take_from` out."
+        )
+    return tokenizer

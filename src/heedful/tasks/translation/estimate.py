@@ -1,0 +1,122 @@
+"""What a run will cost, from its config and the lengths of its sentences, before a model is built.
+
+The formula of the memory was fitted to the tensors that PyTorch keeps for the backward pass (a test holds it to
+them). In numbers kept per padded token: an encoder layer 11·dim + hidden_dim, a decoder layer 18·dim + hidden_dim,
+the embeddings 3·dim a side. In bytes per parameter: 16, for weight, gradient and Adam's two moments, and 4 for a
+moving average. The logits of one slice of the batch come on top. This file knows no model and no tensor.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heedful.config.models import LearnedPositions, TransformerConfig
+from heedful.config.training import NoRegularizer
+from heedful.config.translation import RunConfig
+from heedful.data.packing import epoch_plan
+
+_BYTES_PER_NUMBER = {"fp32": 4, "bf16": 3}  # under autocast, about half of what is kept stays in fp32
+_LOGITS_AT_ONCE = 2048
+
+
+@dataclass(frozen=True)
+class RunEstimate:
+    """What a run will cost."""
+
+    num_parameters: int
+    num_batches: int
+    """Batches of an epoch."""
+
+    num_target_tokens: int
+    """Target tokens of an epoch, padding not counted."""
+
+    real_share: float
+    """Share of the tokens in a batch that are not padding."""
+
+    num_epochs: float
+    """How often `training.max_steps` steps go through the data."""
+
+    largest_batch: tuple[int, int, int]
+    """Rows, source_len and target_len of the batch that takes most memory."""
+
+    memory_bytes: int
+    """Memory of a step on the largest batch."""
+
+    num_run_tokens: float
+    """Target tokens of the whole run, padding not counted."""
+
+    seconds: float | None
+    """Time of the run at the given speed, None when no speed was given."""
+
+
+def estimate_run(
+    config: RunConfig,
+    source_lengths: NDArray[np.integer],
+    target_lengths: NDArray[np.integer],
+    *,
+    weights: NDArray[np.floating] | None = None,
+    source_vocab_size: int,
+    target_vocab_size: int,
+    tokens_per_second: float | None = None,
+) -> RunEstimate:
+    """Estimate a run on examples of these lengths. `tokens_per_second` counts target tokens."""
+    training = config.training
+    plan = epoch_plan(
+        source_lengths,
+        target_lengths,
+        batch_tokens=training.batch_tokens,
+        seed=config.seed,
+        epoch=0,
+        weights=weights,
+    )
+    rows = np.diff(plan.starts)
+    num_source, num_target = (int(lengths[plan.example_ids].sum()) for lengths in (source_lengths, target_lengths))
+    num_padded = int((rows[:, None] * plan.shapes).sum())
+    parameters = num_parameters(config.model, source_vocab_size, target_vocab_size)
+    costs = [_activation_bytes(config, *shape) for shape in zip(rows.tolist(), *plan.shapes.T.tolist(), strict=True)]
+    largest = int(np.argmax(costs))
+    num_batches_needed = training.max_steps * training.accumulate
+    tokens_of_run = num_target / len(plan) * num_batches_needed
+    logits = 2 * 4 * target_vocab_size * min(_LOGITS_AT_ONCE, training.batch_tokens)
+    state = parameters * (16 if training.ema_decay is None else 20)
+    return RunEstimate(
+        num_parameters=parameters,
+        num_batches=len(plan),
+        num_target_tokens=num_target,
+        real_share=(num_source + num_target) / num_padded,
+        num_epochs=num_batches_needed / len(plan),
+        largest_batch=(int(rows[largest]), *plan.shapes[largest].tolist()),
+        memory_bytes=costs[largest] + logits + state,
+        num_run_tokens=tokens_of_run,
+        seconds=None if tokens_per_second is None else tokens_of_run / tokens_per_second,
+    )
+
+
+def num_parameters(model: TransformerConfig, source_vocab_size: int, target_vocab_size: int) -> int:
+    """Return the number of parameters that `models/build.py` will give the model."""
+    dim, hidden_dim = model.dim, model.hidden_dim
+    attention = 4 * (dim * dim + dim)
+    feed_forward = 2 * dim * hidden_dim + hidden_dim + dim
+    norm = 2 * dim
+    encoder = model.num_encoder_layers * (attention + feed_forward + 2 * norm)
+    decoder = model.num_decoder_layers * (2 * attention + feed_forward + 3 * norm)
+    final_norms = 2 * norm if model.norm == "pre" else 0
+    matrices = {
+        "three_way": source_vocab_size,
+        "two_way": source_vocab_size + target_vocab_size,
+        "none": source_vocab_size + 2 * target_vocab_size,
+    }
+    embeddings = matrices[model.tying] * dim + (target_vocab_size if model.output_bias else 0)
+    positions = 2 * model.positions.max_len * dim if isinstance(model.positions, LearnedPositions) else 0
+    return encoder + decoder + final_norms + embeddings + positions
+
+
+def _activation_bytes(config: RunConfig, rows: int, source_len: int, target_len: int) -> int:
+    """Return what is kept of a batch from the forward to the backward pass."""
+    model = config.model
+    encoder = model.num_encoder_layers * (11 * model.dim + model.hidden_dim) + 3 * model.dim
+    decoder = model.num_decoder_layers * (18 * model.dim + model.hidden_dim) + 3 * model.dim
+    num_passes = 1 if isinstance(config.training.regularizer, NoRegularizer) else 2
+    numbers = rows * (source_len * encoder + target_len * decoder)
+    return numbers * num_passes * _BYTES_PER_NUMBER[config.training.precision]

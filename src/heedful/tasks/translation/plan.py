@@ -1,0 +1,147 @@
+"""What is settled before anything is translated: the languages of a text, and the units the model reads.
+
+Models learn from sentences, and of a paragraph given whole they lose clauses without a sign of doubt. So every line is
+cut at its sentence ends; a model that has learned longer text (`ModelFolder.facts`) gets neighbouring sentences
+together. What is longer than the model reads at once is cut finer. Lines and their indentation stay what they are.
+One plan serves the command, Python and the server, so that all of them say the same. Knows tokens only by their number.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from heedful.tasks.translation.directions import Directions, Route
+from heedful.text.sentences import split_sentences, split_to_fit
+from heedful.text.tokenizer import Tokenizer
+
+_INDENT = re.compile(r"\s*")
+_FIRST_CJK = "\u2e80"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What the model reads at once: a sentence, several where it has learned longer text, or a part of a long one."""
+
+    text: str
+    source_ids: tuple[int, ...]
+    steps: tuple[str, ...]
+    """The languages it is translated into, one after the other; never empty."""
+
+    is_fragment: bool = False
+    """True for a part of a sentence that is longer than the model reads at once."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a text: what stands before its first word, and its units; a blank line has none."""
+
+    indent: str
+    units: tuple[Unit, ...]
+
+
+@dataclass(frozen=True)
+class TextPlan:
+    """What has to be done for one text."""
+
+    text: str
+    route: Route
+    lines: tuple[Line, ...]
+    """None for a text that is left as it is."""
+
+    @property
+    def units(self) -> list[Unit]:
+        """All units of the text, in order."""
+        return [unit for line in self.lines for unit in line.units]
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Makes plans for one model."""
+
+    tokenizer: Tokenizer
+    directions: Directions
+    max_tokens: int
+    """What the model reads at once."""
+
+    joined_tokens: int = 0
+    """Up to so many tokens neighbouring sentences stay together; 0 for a model that has learned single sentences."""
+
+    def plan(self, texts: Sequence[str], source: str | None, target: str | None) -> list[TextPlan]:
+        """Settle languages and units; a `UserError` says what cannot be done. None is what the user left open."""
+        texts = [without_surrogates(text) for text in texts]
+        routes = [self.directions.route(text if text.strip() else "", source, target) for text in texts]
+        lines_of = [text.split("\n") if route.steps else [] for text, route in zip(texts, routes, strict=True)]
+        steps = [route.steps for route, lines in zip(routes, lines_of, strict=True) for _ in lines]
+        units = iter(self.units([line for lines in lines_of for line in lines], steps))
+        return [
+            TextPlan(text, route, tuple(Line(_indent(line), tuple(next(units))) for line in lines))
+            for text, route, lines in zip(texts, routes, lines_of, strict=True)
+        ]
+
+    def units(self, lines: Sequence[str], steps: Sequence[tuple[str, ...]]) -> list[list[Unit]]:
+        """Cut lines into units, each line to be translated by its own steps."""
+        parts_of = [[part for sentence in split_sentences(line) if (part := sentence.strip())] for line in lines]
+        ids_of = self._encode(parts_of, steps)
+        if self.joined_tokens:
+            pairs = zip(parts_of, ids_of, strict=True)
+            parts_of = [list(self._joined(parts, [len(ids) for ids in part_ids])) for parts, part_ids in pairs]
+            ids_of = self._encode(parts_of, steps)
+        return [
+            [unit for part, ids in zip(parts, part_ids, strict=True) for unit in self._fitting(part, ids, into)]
+            for parts, part_ids, into in zip(parts_of, ids_of, steps, strict=True)
+        ]
+
+    def _joined(self, sentences: Sequence[str], lengths: Sequence[int]) -> Iterator[str]:
+        """Join neighbours as long as their tokens are not too many."""
+        together: list[str] = []
+        total = 0
+        for sentence, length in zip(sentences, lengths, strict=True):
+            if together and total + length > self.joined_tokens:
+                yield join_parts(together)
+                together, total = [], 0
+            together.append(sentence)
+            total += length
+        if together:
+            yield join_parts(together)
+
+    def _fitting(self, part: str, ids: list[int], steps: tuple[str, ...]) -> list[Unit]:
+        """Make a unit of a part, or several of one that is too long."""
+        if len(ids) <= self.max_tokens:
+            return [Unit(part, tuple(ids), steps)]
+
+        def fits(piece: str) -> bool:
+            return len(self._encode([[piece]], [steps])[0][0]) <= self.max_tokens
+
+        pieces = [piece.strip() for piece in split_to_fit(part, fits) if piece.strip()]
+        (encoded,) = self._encode([pieces], [steps])
+        return [Unit(piece, tuple(ids), steps, True) for piece, ids in zip(pieces, encoded, strict=True)]
+
+    def _encode(self, parts_of: Sequence[Sequence[str]], steps: Sequence[tuple[str, ...]]) -> list[list[list[int]]]:
+        """Return the token ids of all parts, each with the tag of the first language it is translated into."""
+        flat = [part for parts in parts_of for part in parts]
+        tags = [into[0] for parts, into in zip(parts_of, steps, strict=True) for _ in parts]
+        encoded = iter(self.tokenizer.encode_source_batch(flat, tags if self.tokenizer.languages else None))
+        return [[next(encoded) for _ in parts] for parts in parts_of]
+
+
+def join_parts(parts: Sequence[str]) -> str:
+    """Join sentences to a line: with a space between them, except where the script writes none."""
+    joined = ""
+    for part in parts:
+        joined += gap_between(joined, part) + part
+    return joined
+
+
+def gap_between(before: str, after: str) -> str:
+    """Return what stands between two sentences of a line: a space, unless one of them is written without."""
+    return " " if before and after and before[-1] < _FIRST_CJK and after[0] < _FIRST_CJK else ""
+
+
+def without_surrogates(text: str) -> str:
+    """Take away what cannot be encoded as UTF-8."""
+    return text.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _indent(line: str) -> str:
+    found = _INDENT.match(line)
+    return found[0] if found and line.strip() else ""

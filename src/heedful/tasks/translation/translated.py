@@ -1,0 +1,158 @@
+"""What became of a text: its units' translations put together again, with their numbers and what is doubtful.
+
+Pure functions from a plan and what was found for its units to a `Translation`. Knows no model and no search.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from heedful.decoding import FinishReason
+from heedful.tasks.translation.doubts import OutputWarning
+from heedful.tasks.translation.plan import TextPlan, join_parts
+from heedful.text.lines import one_line
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One output of the search for an input."""
+
+    text: str
+    score: float
+    """Log-probability divided by the length penalty; the mean over the units of a text."""
+
+    log_prob: float
+    """Logarithm of the probability; the sum over the units of a text."""
+
+    finish_reason: FinishReason
+    tokens: tuple[str, ...]
+    """The pieces the text is made of, and the end symbol where the model wrote it: after each unit of a text."""
+
+    token_log_probs: tuple[float, ...] = ()
+    """One for each of `tokens`; their sum is `log_prob`."""
+
+
+@dataclass(frozen=True)
+class TranslatedUnit:
+    """The translation of what the model read at once."""
+
+    source: str
+    alternatives: tuple[Alternative, ...]
+    """Best first; at least one."""
+
+    warnings: tuple[OutputWarning, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The translation."""
+        return self.alternatives[0].text
+
+    def then(self, later: Sequence["TranslatedUnit"]) -> "TranslatedUnit":
+        """Let a translation of this one take its place; what was doubtful stays so."""
+        ranked = _ranked(later)
+        alternatives = [_joined(chosen, join_parts([one.text for one in chosen])) for chosen in ranked]
+        warnings = _once(warning for unit in (self, *later) for warning in unit.warnings)
+        return TranslatedUnit(self.source, tuple(alternatives), warnings)
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The translation of one text."""
+
+    source: str
+    alternatives: tuple[Alternative, ...]
+    """As many outputs as `n_best` asked for and the search found, best first; the first is the translation."""
+
+    warnings: tuple[OutputWarning, ...] = ()
+    """What the user should know about this one, each kind once: a stable code and a sentence each."""
+
+    source_language: str | None = None
+    """As given or detected; None for an empty text."""
+
+    source_confidence: float | None = None
+    """How sure the detection is, from 0 to 1; None when nothing had to be detected."""
+
+    target_language: str | None = None
+    units: tuple[TranslatedUnit, ...] = ()
+    """What the text was cut into, in order: its sentences, mostly."""
+
+    @property
+    def text(self) -> str:
+        """The translation."""
+        return self.alternatives[0].text
+
+    @property
+    def score(self) -> float:
+        """The score of the translation; see `Alternative`."""
+        return self.alternatives[0].score
+
+
+def assemble(plan: TextPlan, units: Sequence[TranslatedUnit]) -> Translation:
+    """Put the translations of a text's units together, in the order of `plan.units`."""
+    route = plan.route
+    if route.steps:
+        alternatives = tuple(_joined(chosen, _text_of(plan, chosen)) for chosen in _ranked(units))
+    else:
+        alternatives = (_joined([], "\n".join(map(one_line, plan.text.split("\n"))) if plan.text.strip() else ""),)
+    warnings = _once([*_about_the_way(plan), *(warning for unit in units for warning in unit.warnings)])
+    return Translation(
+        plan.text, alternatives, warnings, route.source, route.confidence, route.target, units=tuple(units)
+    )
+
+
+def assemble_all(plans: Sequence[TextPlan], units: Sequence[TranslatedUnit]) -> list[Translation]:
+    """Put the translations of the units of several texts together, in the order of the plans."""
+    rest = iter(units)
+    return [assemble(plan, [next(rest) for _ in plan.units]) for plan in plans]
+
+
+def _about_the_way(plan: TextPlan) -> list[OutputWarning]:
+    """Say what was done to a text, beside translating it."""
+    route, found = plan.route, []
+    if len(route.steps) > 1:
+        untrained = f'the model was not trained from "{route.source}" to "{route.target}"'
+        message = f'{untrained}, so the text was translated through "{route.steps[0]}".'
+        found.append(OutputWarning("pivot", message))
+    if plan.text.strip() and route.is_unknown:
+        remedy = "Say the language with --from to translate it anyway."
+        found.append(OutputWarning("unknown_language", f"the text {route.found}, and was left as it is. {remedy}"))
+    elif plan.text.strip() and not route.steps:
+        found.append(OutputWarning("unchanged", f'the text is in "{route.target}" already and was left as it is.'))
+    if num_fragments := sum(unit.is_fragment for unit in plan.units):
+        message = f"a sentence was longer than the model reads at once and was translated in {num_fragments} parts."
+        found.append(OutputWarning("split", message))
+    return found
+
+
+def _ranked(units: Sequence[TranslatedUnit]) -> list[list[Alternative]]:
+    """Return, for each rank, every unit's alternative of that rank, or its last when it has fewer."""
+    num_alternatives = max((len(unit.alternatives) for unit in units), default=1)
+    return [
+        [unit.alternatives[min(rank, len(unit.alternatives) - 1)] for unit in units] for rank in range(num_alternatives)
+    ]
+
+
+def _text_of(plan: TextPlan, chosen: Sequence[Alternative]) -> str:
+    """Put the units' texts into the lines they came from."""
+    rest = iter(chosen)
+    return "\n".join(one_line(line.indent) + join_parts([next(rest).text for _ in line.units]) for line in plan.lines)
+
+
+def _joined(chosen: Sequence[Alternative], text: str) -> Alternative:
+    """Add up the numbers of the units' alternatives that make a text."""
+    reasons = [one.finish_reason for one in chosen]
+    return Alternative(
+        text=text,
+        score=sum(one.score for one in chosen) / max(len(chosen), 1),
+        log_prob=sum(one.log_prob for one in chosen),
+        finish_reason="error" if "error" in reasons else "length" if "length" in reasons else "eos",
+        tokens=tuple(token for one in chosen for token in one.tokens),
+        token_log_probs=tuple(value for one in chosen for value in one.token_log_probs),
+    )
+
+
+def _once(warnings: Iterable[OutputWarning]) -> tuple[OutputWarning, ...]:
+    """Keep the first of each kind."""
+    first: dict[str, OutputWarning] = {}
+    for warning in warnings:
+        first.setdefault(warning.code, warning)
+    return tuple(first.values())

@@ -1,0 +1,1 @@
+"""What survives a crash: checkpoints, journals, locks, and the averaging of what was saved."""

@@ -1,0 +1,99 @@
+"""The loss of a batch of labelled documents: cross-entropy of each path, with R-Drop or SimCut where wanted.
+
+A classifier's paths (the encoder, the linear one) are trained apart: added before the loss, the one that learns fast
+would leave nothing to learn to the other. What is counted are documents, in the place of target tokens. This file knows
+logits and labels; what a document is made of it does not know.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, cast
+
+import torch
+from torch import Tensor, nn
+
+from heedful.config.training import NoRegularizer, RDrop, Regularizer, SimCut
+from heedful.training.losses.cross_entropy import (
+    LossSum,
+    kl_divergence,
+    label_smoothed_cross_entropy,
+    symmetric_kl_divergence,
+)
+
+
+class PathModel(Protocol):
+    """What the loss must know of a classifier."""
+
+    def path_logits(self, token_ids: Tensor, keep: Tensor | None = None) -> list[Tensor]:
+        """Return the logits [batch, classes] of each path."""
+
+    def decide(self, paths: Sequence[Tensor], /) -> Tensor:
+        """Weigh the logits [batch, classes] of the paths into those of the decision, [batch, classes]."""
+
+
+class LabelledTensors(Protocol):
+    """What the loss must know of a batch."""
+
+    @property
+    def token_ids(self) -> Tensor:
+        """The documents, [batch, length]."""
+
+    @property
+    def labels(self) -> Tensor:
+        """The number of each document's label, [batch]."""
+
+    @property
+    def num_target_tokens(self) -> int:
+        """Documents."""
+
+
+ClassificationLoss = Callable[[nn.Module, LabelledTensors], LossSum]
+
+
+def classification_loss(*, label_smoothing: float, regularizer: Regularizer) -> ClassificationLoss:
+    """Make the loss function of a run."""
+
+    def loss(model: nn.Module, batch: LabelledTensors) -> LossSum:
+        path_model = cast(PathModel, model)
+        match regularizer:
+            case NoRegularizer():
+                paths = path_model.path_logits(batch.token_ids)
+                total = _cross_entropy(paths, batch.labels, label_smoothing)
+            case RDrop(weight=weight):
+                both = [path.chunk(2) for path in path_model.path_logits(torch.cat([batch.token_ids] * 2))]
+                paths = [first for first, _ in both]
+                # Half of the loss of the two passes together, so that a document weighs as much as without R-Drop.
+                total = sum(
+                    (_cross_entropy([first, second], batch.labels, label_smoothing) / 2 for first, second in both),
+                    torch.zeros((), device=batch.labels.device),
+                )
+                total = total + weight / 2 * _sum_of(symmetric_kl_divergence, both)
+            case SimCut(weight=weight, cut_rate=cut_rate):
+                is_kept = torch.rand_like(batch.token_ids, dtype=torch.float) >= cut_rate
+                keep = torch.cat([torch.ones_like(is_kept), is_kept])
+                both = [path.chunk(2) for path in path_model.path_logits(torch.cat([batch.token_ids] * 2), keep)]
+                paths = [full for full, _ in both]
+                total = _cross_entropy(paths, batch.labels, label_smoothing) + weight * _sum_of(kl_divergence, both)
+        return LossSum(total, batch.num_target_tokens, _metrics(path_model.decide(paths), batch.labels))
+
+    return loss
+
+
+def _cross_entropy(paths: list[Tensor], labels: Tensor, smoothing: float) -> Tensor:
+    """Sum the loss of logits [batch, classes] over documents and over paths."""
+    everywhere = torch.ones_like(labels, dtype=torch.bool)
+    losses = [label_smoothed_cross_entropy(path, labels, everywhere, smoothing=smoothing)[0] for path in paths]
+    return torch.stack(losses).sum()
+
+
+def _sum_of(divergence: Callable[[Tensor, Tensor, Tensor], Tensor], pairs: list[tuple[Tensor, ...]]) -> Tensor:
+    """Sum a divergence between two passes [batch, classes] over documents and over paths."""
+    everywhere = torch.ones(pairs[0][0].size(0), dtype=torch.bool, device=pairs[0][0].device)
+    return torch.stack([divergence(first, second, everywhere) for first, second in pairs]).sum()
+
+
+@torch.no_grad()
+def _metrics(logits: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    """Sum what the decision, logits [batch, classes], costs, and how often it is right."""
+    everywhere = torch.ones_like(labels, dtype=torch.bool)
+    _, nll = label_smoothed_cross_entropy(logits, labels, everywhere, smoothing=0.0)
+    return {"nll": nll, "accuracy": (logits.argmax(dim=-1) == labels).sum()}
