@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from heedful import load
 from heedful.config.load import load_config
 from heedful.evaluation.scores import bleu, tokenizer_of
-from heedful.tasks.plan import join_parts
-from heedful.tasks.test_sets import find_test_sets, read_sentences
+from heedful.tasks.translation.plan import join_parts
+from heedful.tasks.translation.test_sets import find_test_sets, read_sentences
 
 
 def main() -> None:
