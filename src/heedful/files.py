@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from heedful.errors import HeedfulError, ModelFolderError
+from heedful.errors import FullDiskError, HeedfulError, ModelFolderError
 
 JsonValue: TypeAlias = "dict[str, JsonValue] | list[JsonValue] | str | int | float | bool | None"
 
@@ -124,13 +124,32 @@ def remove_folder(folder: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path, needed: int | None = None) -> Iterator[None]:
-    """Turn what the operating system says inside the block into a sentence: the path, the space needed and left."""
+def writing(path: Path, needed: int | None = None, *, remedy: str | None = None) -> Iterator[None]:
+    """Turn what the operating system says inside the block into a sentence: the path, the space needed and left.
+
+    `remedy` is what to do about it, where the caller knows better than this file.
+    """
     try:
         yield
     except OSError as error:
-        reason = (error.strerror or str(error)).rstrip(".")
-        raise HeedfulError(f"{path} could not be written: {reason}. {_advice(error, path, needed)}".rstrip()) from error
+        told = f"{path} could not be written: {(error.strerror or str(error)).rstrip('.')}."
+        if remedy is not None:
+            raise HeedfulError(f"{told} {remedy}") from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            wanted = "" if needed is None else f"{needed:,} bytes are needed and "
+            raise FullDiskError(f"{told} {wanted}{_free_bytes(path):,} bytes are free there.") from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            told += " Make the folder writable, or choose another one."
+        raise HeedfulError(told) from error
+
+
+@contextmanager
+def advising(remedy: str) -> Iterator[None]:
+    """Let whoever finds the disk full inside the block be told `remedy`, in the place of the usual one."""
+    try:
+        yield
+    except FullDiskError as error:
+        raise FullDiskError(error.lead, remedy) from error.__cause__
 
 
 def sha256_file(path: Path) -> str:
@@ -272,15 +291,6 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _advice(error: OSError, path: Path, needed: int | None) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        wanted = "" if needed is None else f"{needed:,} bytes are needed and "
-        return f"{wanted}{_free_bytes(path):,} bytes are free there. Free some space and start again with --resume."
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return "Make the folder writable, or choose another one."
-    return ""
 
 
 def _free_bytes(path: Path) -> int:

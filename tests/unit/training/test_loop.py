@@ -225,7 +225,7 @@ def test_a_disk_that_is_full_for_a_moment_does_not_end_the_run(small, monkeypatc
     assert outcome(made) == expected
     assert slept == [1.0, 5.0]
     assert "No space left on device" in made.said[0]
-    assert made.said[0].endswith("Trying again in 1 s.")
+    assert made.said[0].endswith(" bytes are free there. Free some space. Trying again in 1 s.")
 
 
 def test_a_disk_that_stays_full_ends_the_run_with_a_sentence(small, monkeypatch):
