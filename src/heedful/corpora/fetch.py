@@ -152,3 +152,7 @@ def _lock(descriptor: int, folder: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise UserError(f"{folder} is in use by another `heedful data`. Wait until that one is done.") from None
+    except OSError as error:  # a network disk whose server keeps no locks
+        raise HeedfulError(
+            f"{folder} could not be locked: {error.strerror}. Choose an `--out` on a disk whose files can be locked."
+        ) from error
