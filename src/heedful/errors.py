@@ -16,6 +16,14 @@ class HeedfulError(Exception):
     exit_code = 1
 
 
+class FullDiskError(HeedfulError):
+    """A disk without room; `lead` says so without a remedy: who knows a better one puts it behind."""
+
+    def __init__(self, lead: str, remedy: str = "Free some space and run the command again.") -> None:
+        self.lead = lead
+        super().__init__(f"{lead} {remedy}")
+
+
 class UserError(HeedfulError, ValueError):
     """Something the user gave is wrong and the user can mend it."""
 

@@ -15,9 +15,9 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from heedful.errors import HeedfulError, ModelFolderError
+from heedful.errors import FullDiskError, HeedfulError, ModelFolderError
 
 JsonValue: TypeAlias = "dict[str, JsonValue] | list[JsonValue] | str | int | float | bool | None"
 
@@ -124,13 +124,32 @@ def remove_folder(folder: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path, needed: int | None = None) -> Iterator[None]:
-    """Turn what the operating system says inside the block into a sentence: the path, the space needed and left."""
+def writing(path: Path, needed: int | None = None, *, remedy: str | None = None) -> Iterator[None]:
+    """Turn what the operating system says inside the block into a sentence: the path, the space needed and left.
+
+    `remedy` is what to do about it, where the caller knows better than this file.
+    """
     try:
         yield
     except OSError as error:
-        reason = (error.strerror or str(error)).rstrip(".")
-        raise HeedfulError(f"{path} could not be written: {reason}. {_advice(error, path, needed)}".rstrip()) from error
+        told = f"{path} could not be written: {(error.strerror or str(error)).rstrip('.')}."
+        if remedy is not None:
+            raise HeedfulError(f"{told} {remedy}") from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            wanted = "" if needed is None else f"{needed:,} bytes are needed and "
+            raise FullDiskError(f"{told} {wanted}{_free_bytes(path):,} bytes are free there.") from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            told += " Make the folder writable, or choose another one."
+        raise HeedfulError(told) from error
+
+
+@contextmanager
+def advising(remedy: str) -> Iterator[None]:
+    """Let whoever finds the disk full inside the block be told `remedy`, in the place of the usual one."""
+    try:
+        yield
+    except FullDiskError as error:
+        raise FullDiskError(error.lead, remedy) from error.__cause__
 
 
 def sha256_file(path: Path) -> str:
@@ -155,6 +174,15 @@ def write_manifest(folder: Path, facts: Mapping[str, JsonValue]) -> None:
 
 def verify_manifest(folder: Path) -> dict[str, JsonValue]:
     """Check every file of `folder` against its manifest, which is returned; ModelFolderError says what is wrong."""
+    manifest = verify_sizes(folder)
+    for name, recorded in cast(dict[str, dict[str, JsonValue]], manifest["files"]).items():
+        if sha256_file(folder / name) != recorded.get("sha256"):
+            raise ModelFolderError(f"{folder / name} has been altered: its sha256 is not the recorded one. {_REMEDY}")
+    return manifest
+
+
+def verify_sizes(folder: Path) -> dict[str, JsonValue]:
+    """Do the same without reading the files: which there are, and how large. For what only describes a folder."""
     manifest = _read_manifest(folder)
     listing = manifest["files"]
     if not isinstance(listing, dict):
@@ -168,8 +196,6 @@ def verify_manifest(folder: Path) -> dict[str, JsonValue]:
         path = folder / name
         if not isinstance(recorded, dict) or path.stat().st_size != recorded.get("bytes"):
             raise ModelFolderError(f"{path} has been altered: its size is not the recorded one. {_REMEDY}")
-        if sha256_file(path) != recorded.get("sha256"):
-            raise ModelFolderError(f"{path} has been altered: its sha256 is not the recorded one. {_REMEDY}")
     return manifest
 
 
@@ -265,15 +291,6 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _advice(error: OSError, path: Path, needed: int | None) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        wanted = "" if needed is None else f"{needed:,} bytes are needed and "
-        return f"{wanted}{_free_bytes(path):,} bytes are free there. Free some space and start again with --resume."
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return "Make the folder writable, or choose another one."
-    return ""
 
 
 def _free_bytes(path: Path) -> int:

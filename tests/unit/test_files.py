@@ -72,7 +72,7 @@ def test_a_failed_write_leaves_the_old_file_and_says_what_is_needed(tmp_path, mo
     assert str(caught.value).startswith(
         f"{path} could not be written: No space left on device. 12,345 bytes are needed and "
     )
-    assert str(caught.value).endswith(" bytes are free there. Free some space and start again with --resume.")
+    assert str(caught.value).endswith(" bytes are free there. Free some space and run the command again.")
     monkeypatch.undo()
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]

@@ -8,10 +8,11 @@ number and `true` is no count. This file knows how settings are written, not wha
 import json
 import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
+import tomli_w
 from pydantic import JsonValue, ValidationError
 
 from heedful.config.classification import ClassificationRun
@@ -70,8 +71,7 @@ def parse_any(text: str, overrides: Sequence[str] = (), *, origin: str = "The co
 
 def dump_toml(config: Section) -> str:
     """Write a resolved configuration as TOML: every setting is there, and `parse_any` gives the same one back."""
-    settings = config.model_dump(mode="json", exclude_none=True)
-    return "\n".join(_toml_lines(settings, ())).strip() + "\n"
+    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
 
 
 def changed_settings(before: Section, after: Section) -> dict[str, tuple[JsonValue, JsonValue]]:
@@ -195,36 +195,3 @@ def _leaves(value: JsonValue, name: str) -> Iterator[tuple[str, JsonValue]]:
             yield from _leaves(inner, f"{name}.{position}")
     else:
         yield name, value
-
-
-def _toml_lines(table: Mapping[str, JsonValue], path: tuple[str, ...]) -> Iterator[str]:
-    """Yield a table as TOML: its plain settings first, then its sub-tables, as the format wants it."""
-    tables: list[tuple[str, JsonValue]] = []
-    for key, value in table.items():
-        if isinstance(value, dict) or (isinstance(value, list) and value and isinstance(value[0], dict)):
-            tables.append((key, value))
-        else:
-            yield f"{_toml_key(key)} = {_toml_scalar(value)}"
-    for key, value in tables:
-        inner_path = (*path, _toml_key(key))
-        if isinstance(value, dict):
-            if any(not isinstance(inner, dict) for inner in value.values()):
-                yield from ("", f"[{'.'.join(inner_path)}]")
-            yield from _toml_lines(value, inner_path)
-        else:
-            for inner in cast(list[Table], value):
-                yield from ("", f"[[{'.'.join(inner_path)}]]")
-                yield from _toml_lines(inner, inner_path)
-
-
-def _toml_key(key: str) -> str:
-    bare = key.isascii() and bool(key) and all(c.isalnum() or c in "-_" for c in key)
-    return key if bare else _toml_scalar(key)
-
-
-def _toml_scalar(value: JsonValue) -> str:
-    """Write a plain value: JSON's spelling of strings, numbers, booleans and lists is TOML's as well.
-
-    The exceptions: TOML wants DEL escaped, and does not know the surrogate pairs of JSON's ASCII form.
-    """
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

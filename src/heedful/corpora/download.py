@@ -24,10 +24,13 @@ from typing import Protocol
 
 from heedful import __version__
 from heedful.errors import HeedfulError
-from heedful.files import write_atomic
+from heedful.files import write_atomic, writing
 
 # Some publishers turn away whatever does not introduce itself like a browser.
 USER_AGENT = f"Mozilla/5.0 (compatible; heedful/{__version__})"
+
+NO_ROOM = "Free some space or choose another `--out`, then run the same command again: what has arrived is kept."
+"""What to do when a download cannot be written."""
 
 _BLOCK = 1 << 16
 _LONGEST_WAIT = 60.0
@@ -129,7 +132,7 @@ class _Partial:
 
     def begin(self, version: Version) -> None:
         """Drop what is here: a part of `version` is to come."""
-        with writing_download(self.path):
+        with writing(self.path, remedy=NO_ROOM):
             self._part.write_bytes(b"")
             write_atomic(self._note, json.dumps(asdict(version)).encode())
 
@@ -138,7 +141,7 @@ class _Partial:
             self._part.unlink()
 
     def append(self, blocks: Iterator[bytes]) -> None:
-        with writing_download(self.path), self._part.open("ab", buffering=0) as stream:
+        with writing(self.path, remedy=NO_ROOM), self._part.open("ab", buffering=0) as stream:
             for block in blocks:
                 rest = memoryview(block)
                 while rest:
@@ -148,7 +151,7 @@ class _Partial:
         version = self.version()
         if version is None:
             raise HeedfulError(f"{self._note} was removed while the file was fetched. Run the same command again.")
-        with writing_download(self.path), self._part.open("rb+") as stream:
+        with writing(self.path, remedy=NO_ROOM), self._part.open("rb+") as stream:
             os.fsync(stream.fileno())
             self._part.replace(self.path)
         return version
@@ -269,19 +272,6 @@ def _refuse_if_larger(num_bytes: int, max_bytes: int, url: str, partial: _Partia
             f"{url} must have at most {max_bytes:,} bytes, but has more: it is not the file that was meant. "
             "Look at the address in a browser, or name a mirror with `--from URL`."
         )
-
-
-@contextmanager
-def writing_download(path: Path) -> Iterator[None]:
-    """Turn what the operating system says about a file being written into a sentence; what has arrived stays."""
-    try:
-        yield
-    except OSError as error:
-        reason = (error.strerror or str(error)).rstrip(".")
-        raise HeedfulError(
-            f"{path} could not be written: {reason}. Free some space or choose another `--out`, then run the same "
-            "command again: what has arrived is kept."
-        ) from error
 
 
 def _validator(response: http.client.HTTPResponse) -> str | None:

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 from heedful.corpora.archives import check_pin
 from heedful.corpora.catalogue import PUBLIC_CORPORA, Download, PublicCorpus
-from heedful.corpora.download import Listener, Patience, download, writing_download
+from heedful.corpora.download import NO_ROOM, Listener, Patience, download
 from heedful.errors import HeedfulError, MissingFileError, UserError
-from heedful.files import publish_folder, sha256_file, write_new
+from heedful.files import publish_folder, sha256_file, write_new, writing
 
 PROVENANCE = "provenance.json"
 NOTICE = "NOTICE.txt"
@@ -106,7 +106,7 @@ def _fetch(
 
 
 def _lay_out(corpus: PublicCorpus, waiting: Path, folder: Path, fetched: list[dict[str, object]]) -> None:
-    with writing_download(folder):
+    with writing(folder, remedy=NO_ROOM):
         try:
             corpus.lay_out(waiting, folder)
         except HeedfulError as error:
@@ -137,7 +137,7 @@ def _notice(corpus: PublicCorpus) -> str:
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Keep other processes from writing the same partial files; the lock ends with the process."""
-    with writing_download(folder):
+    with writing(folder, remedy=NO_ROOM):
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -152,3 +152,7 @@ def _lock(descriptor: int, folder: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise UserError(f"{folder} is in use by another `heedful data`. Wait until that one is done.") from None
+    except OSError as error:  # a network disk whose server keeps no locks
+        raise HeedfulError(
+            f"{folder} could not be locked: {error.strerror}. Choose an `--out` on a disk whose files can be locked."
+        ) from error

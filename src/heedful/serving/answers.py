@@ -7,7 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from heedful.serving.limits import Limits
+MAX_TEXTS = 128
+"""Of one request; how much text they may have together is for the server to say (limits.py)."""
+
+MAX_BEAM = 16
+MAX_ALTERNATIVES = 10
+MAX_WRITTEN_TOKENS = 2_000
+MAX_CHOICES = 20
+"""Symbols that could have been written, listed beside each that is."""
 
 
 def _encodable(text: str) -> str:
@@ -36,7 +43,7 @@ class WithKey(BaseModel):
 class TranslateRequest(WithKey):
     """What `POST /translate` takes."""
 
-    q: Text | Annotated[list[Text], Field(max_length=Limits.max_texts)] = Field(
+    q: Text | Annotated[list[Text], Field(max_length=MAX_TEXTS)] = Field(
         description="A text, or a list of texts. Line ends are kept."
     )
     source: Code = Field("auto", description="Language of the text; `auto` detects it.")
@@ -45,12 +52,12 @@ class TranslateRequest(WithKey):
     alternatives: int = Field(
         0,
         ge=0,
-        le=Limits.max_alternatives,
+        le=MAX_ALTERNATIVES,
         description="Other translations wanted beside the best; as many as the beam or more widen it.",
     )
     model: ModelId | None = Field(None, description="Id of a model from `GET /api/models`; else the first that fits.")
     beam: int | None = Field(
-        None, ge=1, le=Limits.max_beam, description="Hypotheses kept per sentence; 1 is greedy; else as the model says."
+        None, ge=1, le=MAX_BEAM, description="Hypotheses kept per sentence; 1 is greedy; else as the model says."
     )
     details: bool = Field(False, description="Also scores, tokens and warnings.")
 
@@ -62,21 +69,19 @@ class StreamRequest(WithKey):
     source: Code = "auto"
     target: Code
     model: ModelId | None = None
-    beam: int | None = Field(
-        None, ge=1, le=Limits.max_beam, description="With 1, every token is told as it is written."
-    )
+    beam: int | None = Field(None, ge=1, le=MAX_BEAM, description="With 1, every token is told as it is written.")
 
 
 class DetectRequest(WithKey):
     """What `POST /detect` takes."""
 
-    q: Text | Annotated[list[Text], Field(max_length=Limits.max_texts)] = Field(description="A text, or a list.")
+    q: Text | Annotated[list[Text], Field(max_length=MAX_TEXTS)] = Field(description="A text, or a list.")
 
 
 class ClassifyRequest(WithKey):
     """What `POST /api/classify` takes."""
 
-    q: Text | Annotated[list[Text], Field(max_length=Limits.max_texts)] = Field(description="A text, or a list.")
+    q: Text | Annotated[list[Text], Field(max_length=MAX_TEXTS)] = Field(description="A text, or a list.")
     model: ModelId | None = None
     explain: bool = Field(False, description="Also how much each word moved the decision.")
 
@@ -87,13 +92,13 @@ class GenerateRequest(WithKey):
     prompt: Text = Field("", description="The beginning of the text.")
     model: ModelId | None = None
     maxTokens: int = Field(  # noqa: N815 - as LibreTranslate's clients spell names
-        200, ge=1, le=Limits.max_written_tokens, description="Symbols to write: bytes, or pieces."
+        200, ge=1, le=MAX_WRITTEN_TOKENS, description="Symbols to write: bytes, or pieces."
     )
     temperature: float = Field(1.0, ge=0, le=10, description="Below 1 surer, above 1 bolder; 0: the likeliest.")
     topK: int | None = Field(None, ge=1, le=1_000, description="Draw from the likeliest only.")  # noqa: N815
     topP: float | None = Field(None, gt=0, le=1, description="Draw from the fewest that have this probability.")  # noqa: N815
     seed: int = Field(0, ge=0, lt=2**32, description="The same seed gives the same text.")
-    top: int = Field(0, ge=0, le=Limits.max_choices, description="Also so many of the likeliest at every symbol.")
+    top: int = Field(0, ge=0, le=MAX_CHOICES, description="Also so many of the likeliest at every symbol.")
 
 
 class Failure(BaseModel):

@@ -129,7 +129,7 @@ def _add_libretranslate(app: FastAPI, server: Server) -> None:
         """Translate a text or a list of texts."""
         asked = await body_of(TranslateRequest, request, server)
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
-        check_characters(texts)
+        check_characters(texts, server.limits.max_characters)
         source = None if asked.source == "auto" else asked.source
         engine = server.engines.find_translator(asked.model, source, asked.target)
         wanted = Asked(source, asked.target, asked.beam, asked.alternatives + 1)
@@ -156,7 +156,7 @@ def _add_libretranslate(app: FastAPI, server: Server) -> None:
         """
         asked = await body_of(DetectRequest, request, server)
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
-        check_characters(texts)
+        check_characters(texts, server.limits.max_characters)
         text = "\n".join(texts)
         first, *others = await server.preparation.prepare(lambda: detect(text), len(text))
         return JSONResponse(
@@ -189,7 +189,7 @@ def _add_own(app: FastAPI, server: Server) -> None:
         text so far. The last event is `done`, with the whole text, or `error`.
         """
         asked = await body_of(StreamRequest, request, server)
-        check_characters([asked.q])
+        check_characters([asked.q], server.limits.max_characters)
         source = None if asked.source == "auto" else asked.source
         engine = server.engines.find_translator(asked.model, source, asked.target)
         wanted = Asked(source, asked.target, asked.beam)
@@ -208,7 +208,7 @@ def _add_other_tasks(app: FastAPI, server: Server) -> None:
         """Put a label on a text or on each of a list."""
         asked = await body_of(ClassifyRequest, request, server)
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
-        check_characters(texts)
+        check_characters(texts, server.limits.max_characters)
         engine = server.engines.find(LabellingEngine, asked.model)
         engine.check_open()
         num_characters = sum(map(len, texts))
@@ -231,7 +231,7 @@ def _add_other_tasks(app: FastAPI, server: Server) -> None:
     async def generate(request: Request) -> Response:
         """Let a language model go on with a text, as server-sent events: `text` as it comes, then `done` or `error`."""
         asked = await body_of(GenerateRequest, request, server)
-        check_characters([asked.prompt], "prompt")
+        check_characters([asked.prompt], server.limits.max_characters, "prompt")
         engine = server.engines.find(WritingEngine, asked.model)
         wish = Wish(asked.prompt, asked.maxTokens, asked.temperature, asked.topK, asked.topP, asked.seed, asked.top)
         pieces = engine.write(wish)

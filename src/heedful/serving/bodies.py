@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ValidationError
 
 from heedful.errors import UserError
-from heedful.serving.limits import Limits
+from heedful.serving.answers import MAX_TEXTS
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -54,13 +54,11 @@ def parse_query(schema: type[Body], query: dict[str, str]) -> Body:
         raise BadRequestError(_sentence(error)) from None
 
 
-def check_characters(texts: list[str], name: str = "q") -> None:
+def check_characters(texts: list[str], limit: int, name: str = "q") -> None:
     """Refuse more text than one request may have."""
     num_characters = sum(map(len, texts))
-    if num_characters > Limits.max_characters:
-        raise BadRequestError(
-            f"`{name}` must have at most {Limits.max_characters:,} characters, but has {num_characters:,}.", 413
-        )
+    if num_characters > limit:
+        raise BadRequestError(f"`{name}` must have at most {limit:,} characters, but has {num_characters:,}.", 413)
 
 
 def _object(body: bytes) -> dict[str, Any]:
@@ -79,9 +77,7 @@ def _refuse_constant(name: str) -> None:
 
 def _form(body: bytes) -> dict[str, Any]:
     try:
-        pairs = parse_qsl(
-            body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=2 * Limits.max_texts
-        )
+        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=2 * MAX_TEXTS)
     except ValueError:
         raise BadRequestError("The body must be a form in UTF-8, but is not.") from None
     fields: dict[str, Any] = {}

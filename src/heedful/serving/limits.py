@@ -1,4 +1,7 @@
-"""Every bound of the server in one place, with the reason for its size. Knows numbers only."""
+"""Every bound a server can be given, in one place, with the reason for its size. Knows numbers only.
+
+How much of anything a request may name is part of what requests look like: answers.py and trace_requests.py say it.
+"""
 
 from dataclasses import dataclass
 
@@ -10,7 +13,6 @@ class Limits:
     max_body_bytes: int = 1 << 20
     """Four bytes for each of `max_characters`, escaped as JSON escapes them, and room to spare."""
 
-    max_texts: int = 128
     max_characters: int = 20_000
     """Of one request: some ten pages, which are seconds of work."""
 
@@ -21,23 +23,8 @@ class Limits:
     """Of one client's texts that wait to be planned: some seconds of work of one core."""
 
     max_trace_characters: int = 1_000
-    max_traced_ids: int = 256
-    """Tokens a client may name: more than the longest translation that is traced."""
-
-    max_heads_off: int = 1_024
-    max_places: int = 4_096
-    """Beyond any layer, head or position of what can be traced; the model itself says what it has."""
-
-    max_positions: int = 256
-    max_read: int = 128
     max_text_trace_characters: int = 8_000
     """What a language model reads before the part that is looked at."""
-
-    max_written_tokens: int = 2_000
-    max_beam: int = 16
-    max_alternatives: int = 10
-    max_choices: int = 20
-    """Symbols that could have been written, listed beside each that is."""
 
     max_runs: int = 200
     max_journal_rows: int = 5_000

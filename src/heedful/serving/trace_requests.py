@@ -7,8 +7,17 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from heedful.serving.answers import Code, ModelId, Text, WithKey
-from heedful.serving.limits import Limits
+from heedful.serving.answers import MAX_BEAM, Code, ModelId, Text, WithKey
+
+MAX_TRACED_IDS = 256
+"""Tokens a client may name: more than the longest translation that is traced."""
+
+MAX_HEADS_OFF = 1_024
+MAX_PLACES = 4_096
+"""Beyond any layer, head or position of what can be traced; the model itself says what it has."""
+
+MAX_POSITIONS = 256
+MAX_READ = 128
 
 
 def _tuple(value: object) -> object:
@@ -18,9 +27,9 @@ def _tuple(value: object) -> object:
 
 Kind = Literal["encoder", "decoder", "cross"]
 TokenId = Annotated[int, Field(ge=0, lt=2**31)]
-Place = Annotated[int, Field(ge=0, lt=Limits.max_places)]
+Place = Annotated[int, Field(ge=0, lt=MAX_PLACES)]
 HeadPlace = Annotated[tuple[Kind, Place, Place], BeforeValidator(_tuple)]
-Ids = Annotated[list[TokenId], Field(max_length=Limits.max_traced_ids)]
+Ids = Annotated[list[TokenId], Field(max_length=MAX_TRACED_IDS)]
 
 
 class OneSentence(WithKey):
@@ -33,7 +42,7 @@ class OneSentence(WithKey):
     model: ModelId | None = None
     run: ModelId | None = Field(None, description="Id of a run from `GET /api/runs`; then `checkpoint` is needed.")
     checkpoint: int | None = Field(None, ge=0, lt=2**53, description="Look into this step of the run.")
-    beam: int | None = Field(None, ge=1, le=Limits.max_beam, description="Hypotheses kept per sentence.")
+    beam: int | None = Field(None, ge=1, le=MAX_BEAM, description="Hypotheses kept per sentence.")
 
 
 class TraceRequest(OneSentence):
@@ -45,7 +54,7 @@ class TraceRequest(OneSentence):
     )
     attribution: bool = Field(False, description="Also which source tokens the translation rests on.")
     headChanges: bool = Field(False, description="Also what it loses without each head.")  # noqa: N815
-    headsOff: Annotated[list[HeadPlace], Field(max_length=Limits.max_heads_off)] = Field(  # noqa: N815
+    headsOff: Annotated[list[HeadPlace], Field(max_length=MAX_HEADS_OFF)] = Field(  # noqa: N815
         [], description="Also what becomes of it when these heads, [kind, layer, head], are off."
     )
 
@@ -75,14 +84,14 @@ class TextTraceRequest(WithKey):
 
     q: Text = Field(description="A text; its last symbols are looked at, those before fill the memory.")
     model: ModelId | None = None
-    numRead: int = Field(64, ge=1, le=Limits.max_read, description="Symbols to look at.")  # noqa: N815
+    numRead: int = Field(64, ge=1, le=MAX_READ, description="Symbols to look at.")  # noqa: N815
 
 
 class PositionsQuery(BaseModel):
     """What `GET /api/positions` is asked."""
 
     model: ModelId | None = None
-    length: int = Field(64, ge=1, le=Limits.max_positions)
+    length: int = Field(64, ge=1, le=MAX_POSITIONS)
     side: Literal["source", "target"] = "source"
 
 

@@ -27,7 +27,6 @@ from heedful.insight.view_payloads import (
 )
 from heedful.serving.bodies import BadRequestError
 from heedful.serving.labelling import LabellingEngine
-from heedful.serving.limits import Limits
 from heedful.serving.routing import Server, asks, body_of, query_of, takes
 from heedful.serving.trace_requests import (
     CellRequest,
@@ -53,14 +52,14 @@ def add_traces(app: FastAPI, server: Server) -> None:
     async def trace(request: Request) -> Response:
         """Translate one sentence and show how: tokens, attention, the beam, and what of it rests on what."""
         asked = await body_of(TraceRequest, request, server)
-        _check_length(len(asked.q) + len(asked.hypothesis or ""), Limits.max_trace_characters)
+        _check_length(len(asked.q) + len(asked.hypothesis or ""), server.limits.max_trace_characters)
         return await _show(server, await _look(server, asked, lambda *model: _trace(asked, *model)))
 
     @app.post("/api/trace/cell", openapi_extra=takes(CellRequest), tags=["heedful"])
     async def cell(request: Request) -> Response:
         """Open one cell of an attention map: query, key, their product, and the softmax of the row."""
         asked = await body_of(CellRequest, request, server)
-        _check_length(len(asked.q), Limits.max_trace_characters)
+        _check_length(len(asked.q), server.limits.max_trace_characters)
         return await _show(server, await _look(server, asked, lambda *model: _open_cell(asked, *model)))
 
     @app.get("/api/positions", openapi_extra=asks(PositionsQuery), tags=["heedful"])
@@ -83,7 +82,7 @@ def add_other_traces(app: FastAPI, server: Server) -> None:
     async def classify(request: Request) -> Response:
         """Put a label on one text and show what moved the decision and where the heads look."""
         asked = await body_of(ClassifyTraceRequest, request, server)
-        _check_length(len(asked.q), Limits.max_trace_characters)
+        _check_length(len(asked.q), server.limits.max_trace_characters)
         engine = server.engines.find(LabellingEngine, asked.model)
         return await _show(
             server,
@@ -99,7 +98,7 @@ def add_other_traces(app: FastAPI, server: Server) -> None:
     async def read(request: Request) -> Response:
         """Let a language model read a text and show where it looks, into its memory too, and what it expects."""
         asked = await body_of(TextTraceRequest, request, server)
-        _check_length(len(asked.q), Limits.max_text_trace_characters)
+        _check_length(len(asked.q), server.limits.max_text_trace_characters)
         engine = server.engines.find(WritingEngine, asked.model)
         return await _show(
             server,
@@ -111,7 +110,7 @@ def add_other_traces(app: FastAPI, server: Server) -> None:
 
 async def _show(server: Server, found: dict[str, Any]) -> Response:
     """Write what was found as JSON, which is long: every head looks from everywhere to everywhere."""
-    return await server.preparation.render(lambda: JSONResponse(found), Limits.max_characters)
+    return await server.preparation.render(lambda: JSONResponse(found), server.limits.max_characters)
 
 
 async def _look(server: Server, asked: OneSentence, look: Look) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def read_files(path: Path) -> FolderFiles:
     for name in (CONFIG, WEIGHTS, TOKENIZER, CARD):
         if not (path / name).is_file():
             raise ModelFolderError(f"{path} must hold {name}, but the file is missing. Copy the whole folder again.")
-    config = _read_json(path / CONFIG)
+    config = read_json(path / CONFIG)
     tokenizer_json = _read_utf8(path / TOKENIZER)
     if isinstance(config, dict) and config.get("tokenizer_sha256") not in (None, sha256_of(tokenizer_json)):
         raise ModelFolderError(
@@ -202,7 +202,8 @@ def _read_utf8(path: Path) -> str:
         raise ModelFolderError(f"{path} must be UTF-8 text, but byte {error.start:,} is not.") from None
 
 
-def _read_json(path: Path) -> JsonValue:
+def read_json(path: Path) -> JsonValue:
+    """Read a JSON file of a model folder."""
     try:
         content: JsonValue = from_json(path.read_bytes())
     except ValueError as error:

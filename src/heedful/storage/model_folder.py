@@ -19,6 +19,7 @@ from heedful.config.models import TransformerConfig
 from heedful.config.section import Section
 from heedful.config.training import DecodingConfig
 from heedful.errors import ModelFolderError
+from heedful.files import verify_sizes
 from heedful.models.build import construct_model, parameter_shapes
 from heedful.models.transformer import Transformer
 from heedful.storage.folder_files import (
@@ -35,6 +36,7 @@ from heedful.storage.folder_files import (
     check_special_ids,
     check_task,
     read_files,
+    read_json,
     sha256_of,
     write_files,
 )
@@ -45,9 +47,11 @@ __all__ = [
     "CONFIG",
     "TOKENIZER",
     "WEIGHTS",
+    "ModelDescription",
     "ModelFolder",
     "SpecialIds",
     "construct",
+    "describe_model_folder",
     "load_model_folder",
     "model_card",
     "restore_model",
@@ -87,8 +91,8 @@ class ModelFolder:
     """Where the model comes from and how good it is: for people, not needed to run it."""
 
 
-class _ConfigFile(Section):
-    """What config.json holds."""
+class ModelDescription(Section):
+    """What config.json holds: everything of a model but its weights."""
 
     format: Literal["heedful-model"] = "heedful-model"
     version: Literal[1, 2] = VERSION
@@ -114,7 +118,7 @@ def weights_of(model: Transformer) -> dict[str, Tensor]:
 
 def save_model_folder(path: Path, folder: ModelFolder) -> None:
     """Write a model folder at `path`, which must not exist yet."""
-    config = _ConfigFile(
+    config = ModelDescription(
         task="translation",
         source_language=folder.source_language,
         target_language=folder.target_language,
@@ -138,7 +142,7 @@ def load_model_folder(path: Path) -> ModelFolder:
     """Read and check a model folder; `ModelFolderError` says what is wrong with it."""
     files = read_files(path)
     check_task(path, "translation")
-    config = check_config(path, files.config, _ConfigFile, version=VERSION)
+    config = check_config(path, files.config, ModelDescription, version=VERSION)
     folder = ModelFolder(
         model=config.model,
         weights=RoundedWeights(files.weights) if config.weights == "int8" else files.weights,
@@ -157,6 +161,13 @@ def load_model_folder(path: Path) -> ModelFolder:
     )
     _check_weights(path, folder)
     return folder
+
+
+def describe_model_folder(path: Path) -> ModelDescription:
+    """Return what a folder says of its model, in no time: neither weights nor tokenizer are read or checked."""
+    verify_sizes(path)
+    check_task(path, "translation")
+    return check_config(path, read_json(path / CONFIG), ModelDescription, version=VERSION)
 
 
 def restore_model(folder: ModelFolder) -> Transformer:

@@ -12,7 +12,8 @@ from heedful import __version__
 from heedful.engines.int8.library import find_compiler
 from heedful.errors import HeedfulError
 from heedful.storage.locate import bundled_folder
-from heedful.storage.model_folder import load_model_folder
+from heedful.storage.model_folder import describe_model_folder
+from heedful.tasks.translation.estimate import num_parameters
 from heedful.tasks.translation.load import directions_of
 
 _PACKAGES = (
@@ -57,13 +58,13 @@ def _bundled_model() -> str:
     if path is None:
         return "none"
     try:
-        folder = load_model_folder(path)
+        model = describe_model_folder(path)
     except HeedfulError as error:
         return str(error)
-    pairs = ", ".join(f"{source}→{target}" for source, target in directions_of(folder).pairs)
-    num_parameters = sum(tensor.numel() for tensor in folder.weights.values())
+    pairs = ", ".join(f"{source}→{target}" for source, target in directions_of(model).pairs)
+    size = num_parameters(model.model, model.source_vocab_size, model.target_vocab_size)
     num_bytes = sum(file.stat().st_size for file in path.iterdir())
-    return f"{path.name}: {pairs}; {num_parameters / 1e6:.1f} M parameters, {num_bytes / 1e6:.1f} MB"
+    return f"{path.name}: {pairs}; {size / 1e6:.1f} M parameters, {num_bytes / 1e6:.1f} MB"
 
 
 def _num_cores() -> int:

@@ -17,7 +17,7 @@ from heedful.config.load import AnyRun
 from heedful.config.section import Section
 from heedful.data.file_identity import FileIdentities
 from heedful.errors import UserError
-from heedful.files import JsonValue, remove_folder, sweep_partial
+from heedful.files import JsonValue, advising, remove_folder, sweep_partial
 from heedful.models.build import count_parameters
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
@@ -101,7 +101,7 @@ def run_training(
     data = identify_data(config, identities)
     check_run_data(folder, data, say=display.say)
     trainee = prepare(folder, chosen, display.say)  # the last thing that can be refused: no folder before it
-    with RunLock(folder):
+    with RunLock(folder), advising("Free some space and start again with --resume."):
         check_run_folder(folder, config, resume=resume, say=lambda _: None)  # another process may have been quicker
         check_run_data(folder, data, say=lambda _: None)
         sweep_partial(folder)

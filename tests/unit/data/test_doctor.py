@@ -8,6 +8,8 @@ from heedful.config.data import DataConfig, FilterConfig, TokenizerConfig
 from heedful.config.models import TransformerConfig
 from heedful.config.training import TrainingConfig
 from heedful.config.translation import RunConfig
+from heedful.storage.locate import bundled_folder
+from heedful.storage.model_folder import describe_model_folder
 from heedful.tasks.translation.doctor import Examination, examine
 
 from .conftest import ENGLISH, GERMAN, WriteCorpus
@@ -123,3 +125,48 @@ def test_steps_and_batches_that_do_not_fit_the_data(write_corpus: WriteCorpus, h
     few = examine(config_of(data, max_steps=1, batch_tokens=64))
     assert [severity for severity, _ in sentences(few)] == ["note"]
     assert "sees only" in sentences(few)[0][1]
+
+
+def test_a_tokenizer_that_is_taken_is_the_one_that_is_looked_at(write_corpus: WriteCorpus, held_out) -> None:
+    bundled = bundled_folder()
+    assert bundled is not None
+    data = DataConfig(train=[write_corpus("train", ENGLISH, GERMAN)], validation=[held_out], target_language="de")
+    config = config_of(data)
+    taken = config.model_copy(update={"tokenizer": TokenizerConfig(take_from=str(bundled))})
+    assert examine(taken).source_vocab_size == 14_000
+    without = taken.model_copy(update={"data": data.model_copy(update={"target_language": "cs"})})
+    assert examine(without).has_errors
+    nowhere = config.model_copy(update={"tokenizer": TokenizerConfig(take_from="no such model")})
+    assert examine(nowhere).has_errors
+
+
+def test_a_run_that_starts_from_a_model_is_looked_at_with_its_tokenizer_and_shape(
+    write_corpus: WriteCorpus, held_out
+) -> None:
+    bundled = bundled_folder()
+    assert bundled is not None
+    data = DataConfig(train=[write_corpus("train", ENGLISH, GERMAN)], validation=[held_out], target_language="de")
+    config = config_of(data, init_from=str(bundled))
+    fitting = config.model_copy(update={"model": describe_model_folder(bundled).model})
+    found = examine(fitting)
+    assert (found.findings, found.source_vocab_size) == ([], 14_000)
+    assert sentences(examine(config)) == [
+        (
+            "error",
+            "`model.dim` must be 384 as in `training.init_from`, but is 32. "
+            "Copy the model's settings from the config.json of that folder.",
+        )
+    ]
+
+
+def test_a_temperature_makes_the_epoch_as_long_as_the_run_will_see_it(write_corpus: WriteCorpus, held_out) -> None:
+    corpora = [
+        write_corpus("large", ENGLISH * 16, GERMAN * 16),
+        write_corpus("small", ENGLISH, GERMAN, target_language="fr"),
+    ]
+    plain = examine(config_of(DataConfig(train=corpora, validation=[held_out]))).estimate
+    warm = examine(config_of(DataConfig(train=corpora, validation=[held_out], temperature=2))).estimate
+    assert plain is not None
+    assert warm is not None
+    # At temperature 2 the small direction is drawn as sqrt(1 / 16) of the large one: 16 + 4 parts instead of 16 + 1.
+    assert warm.num_target_tokens / plain.num_target_tokens == pytest.approx(20 / 17)

@@ -1,8 +1,10 @@
 """A whole corpus: fetched, checked, laid out in one step, and left alone when it is there."""
 
+import errno
 import fcntl
 import hashlib
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -147,6 +149,15 @@ def test_two_at_once_do_not_write_the_same_part(out: Path) -> None:
 def test_a_mirror_must_speak_http(out: Path, mirror: str) -> None:
     with pytest.raises(UserError, match=r"`--from` must be an address that begins with http:// or https://"):
         fetch(mirror, out)
+
+
+def test_a_disk_whose_files_cannot_be_locked_is_a_sentence(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(HeedfulError, match=r"could not be locked: No locks available\. Choose an `--out`"):
+        fetch("http://127.0.0.1:9", out)
 
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:

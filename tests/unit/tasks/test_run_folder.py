@@ -1,6 +1,7 @@
 """A run folder is made once and goes on only as it began."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,15 @@ def test_another_model_is_refused_with_every_difference(tmp_path: Path) -> None:
         "  - `model.dim` was 512 and is 256",
         "  - `training.clip_norm` was not set and is 1.0",
     ]
+
+
+def test_a_run_goes_on_though_its_settings_were_laid_out_otherwise_on_disk(tmp_path: Path) -> None:
+    config = begin(tmp_path)
+    path = tmp_path / "x" / "config.toml"
+    in_one_line = re.sub(r"\[\s+0\.9,\s+0\.98,?\s+\]", "[0.9, 0.98]", path.read_text())
+    assert "betas = [0.9, 0.98]\n" in in_one_line
+    path.write_text(f"# written by an earlier version\n{in_one_line}")
+    assert load_config(path) == config
+    said_by(tmp_path)
+    with pytest.raises(UserError, match=r"`training\.batch_tokens` was "):
+        said_by(tmp_path, "training.batch_tokens=77")

@@ -1,5 +1,6 @@
 import dataclasses
 import errno
+import fcntl
 import itertools
 import math
 import os
@@ -12,7 +13,7 @@ from heedful.errors import HeedfulError, UserError
 from heedful.training.durability.checkpoint import list_checkpoints
 from heedful.training.durability.interruption import Interruption, TrainingInterruptedError
 from heedful.training.durability.journal import Journal
-from heedful.training.durability.run_lock import RunLock
+from heedful.training.durability.run_lock import RunLock, is_locked
 from heedful.training.loop import Validation, train, weights_sha256
 from heedful.training.losses.cross_entropy import LossSum
 
@@ -225,7 +226,7 @@ def test_a_disk_that_is_full_for_a_moment_does_not_end_the_run(small, monkeypatc
     assert outcome(made) == expected
     assert slept == [1.0, 5.0]
     assert "No space left on device" in made.said[0]
-    assert made.said[0].endswith("Trying again in 1 s.")
+    assert made.said[0].endswith(" bytes are free there. Free some space. Trying again in 1 s.")
 
 
 def test_a_disk_that_stays_full_ends_the_run_with_a_sentence(small, monkeypatch):
@@ -265,3 +266,17 @@ def test_signals_have_their_old_effect_after_training():
         assert interruption.received == signal.SIGINT
     assert signal.getsignal(signal.SIGINT) is before
     assert TrainingInterruptedError(signal.SIGINT, 3).exit_code == 130
+
+
+def test_a_disk_whose_files_cannot_be_locked_is_a_sentence(tmp_path, monkeypatch):
+    def flock(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(HeedfulError) as caught, RunLock(tmp_path / "run"):
+        pass
+    assert str(caught.value) == (
+        f"{tmp_path / 'run'} could not be locked: No locks available. "
+        "Choose a `runs_folder` on a disk whose files can be locked."
+    )
+    assert not is_locked(tmp_path / "run")

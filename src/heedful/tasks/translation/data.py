@@ -128,6 +128,11 @@ def find_tokenizer(config: RunConfig, folder: Path, say: Say) -> Tokenizer:
     """Return the tokenizer of a run: the one it began with, that of the model it starts from, or a new one."""
     if has_begun(folder):
         return Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
+    return new_tokenizer(config, say)
+
+
+def new_tokenizer(config: RunConfig, say: Say) -> Tokenizer:
+    """Return what a run that has not begun will begin with."""
     if config.training.init_from is not None:
         given = find_model_folder(config.training.init_from)
         say(f"Taking the tokenizer and the first weights from {given}.")

@@ -1,8 +1,8 @@
 """The doctor behind `heedful check`: looks at everything a run would read and says what it found.
 
-Reads all corpora, learns the tokenizer as the run would, and measures. What a run would refuse is an "error", what
-usually spoils one a "warning", what is good to know a "note". Returns data and prints nothing; it trains nothing and
-knows no model.
+Reads all corpora, learns or takes the tokenizer as the run would, and measures. What a run would refuse is an "error",
+what usually spoils one a "warning", what is good to know a "note". Returns data and prints nothing; it trains nothing
+and builds no model.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +17,11 @@ from heedful.config.translation import RunConfig
 from heedful.data.filters import PairFilter, pair_digest
 from heedful.data.readers import EncodingReport, Pair, corpus_files, read_pairs
 from heedful.errors import DataError, HeedfulError, count_of
+from heedful.storage.locate import find_model_folder
+from heedful.storage.model_folder import describe_model_folder
+from heedful.tasks.runs import check_same_shape
+from heedful.tasks.translation.data import corpus_weights, new_tokenizer
 from heedful.tasks.translation.estimate import RunEstimate, estimate_run
-from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
 
 Severity = Literal["error", "warning", "note"]
@@ -135,7 +138,10 @@ def examine(
     if errors:
         return Examination([*errors, *_text_findings(reports)], reports, None, None, None)
     try:
-        tokenizer = _learn(config)
+        if config.training.init_from is not None:
+            given = describe_model_folder(find_model_folder(config.training.init_from))
+            check_same_shape(config.model, given.model)
+        tokenizer = new_tokenizer(config, lambda _: None)
         lengths = [_tokenise(report, corpus, config, tokenizer) for report, corpus in readable]
         estimate = _estimate(config, readable, lengths, tokenizer, tokens_per_second)
     except HeedfulError as error:
@@ -175,18 +181,6 @@ def _read(report: CorpusReport, corpus: Corpus, training_sources: set[bytes]) ->
         elif source in training_sources:
             report.num_in_training += 1
     report.invalid_utf8 = {name: Lines(count, first) for name, (count, first) in encoding.bad_lines.items()}
-
-
-def _learn(config: RunConfig) -> Tokenizer:
-    data = config.data
-    languages = sorted({corpus.target_language or data.target_language for corpus in data.train})
-    return learn_tokenizer(
-        config.tokenizer,
-        (pair.source for corpus in data.train for pair in read_pairs(corpus)),
-        (pair.target for corpus in data.train for pair in read_pairs(corpus)),
-        languages if len(languages) > 1 else [],
-        simplify_chinese=any(corpus.simplify_chinese for corpus in data.train),
-    )
 
 
 Lengths = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -247,20 +241,17 @@ def _estimate(
     tokenizer: Tokenizer,
     tokens_per_second: float | None,
 ) -> RunEstimate:
-    training = [
-        (sources, targets, np.full(len(sources), corpus.weight))
-        for (report, corpus), (sources, targets) in zip(corpora, lengths, strict=True)
-        if report.part == "train"
-    ]
-    sources, targets, weights = (np.concatenate(column) for column in zip(*training, strict=True))
+    training = [pairs for (report, _), pairs in zip(corpora, lengths, strict=True) if report.part == "train"]
+    sources, targets = (np.concatenate(side) for side in zip(*training, strict=True))
     if not len(sources):
         files = " and ".join(name for report, _ in corpora if report.part == "train" for name in report.files)
         raise DataError(f"The training corpora must have a usable pair, but {files} have none.")
+    sizes = [len(sources) for sources, _ in training]
     return estimate_run(
         config,
         sources,
         targets,
-        weights=weights,
+        weights=np.repeat(corpus_weights(config.data, sizes), sizes),
         source_vocab_size=tokenizer.source_vocab_size,
         target_vocab_size=tokenizer.target_vocab_size,
         tokens_per_second=tokens_per_second,

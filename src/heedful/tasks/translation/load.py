@@ -19,7 +19,7 @@ from heedful.engines.int8.library import NativeUnavailableError, open_library
 from heedful.errors import UserError
 from heedful.models.transformer import Transformer
 from heedful.storage.locate import find_model_folder
-from heedful.storage.model_folder import ModelFolder, load_model_folder, restore_model
+from heedful.storage.model_folder import ModelDescription, ModelFolder, load_model_folder, restore_model
 from heedful.storage.quantized_weights import RoundedWeights
 from heedful.tasks.device import choose_device
 from heedful.tasks.folder_tokenizers import translation_tokenizer
@@ -103,7 +103,7 @@ def translator_of(
     )
 
 
-def directions_of(folder: ModelFolder) -> Directions:
+def directions_of(folder: ModelFolder | ModelDescription) -> Directions:
     """Return which language a model translates into which, as its folder says or as its languages suggest."""
     if folder.directions:
         return Directions(folder.directions)

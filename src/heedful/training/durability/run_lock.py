@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from heedful.errors import UserError
+from heedful.errors import HeedfulError, UserError
 from heedful.files import writing
 
 
@@ -22,7 +22,15 @@ class RunLock:
         with writing(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        if not _take(descriptor):
+        try:
+            is_taken = _take(descriptor)
+        except OSError as error:  # a network disk whose server keeps no locks
+            os.close(descriptor)
+            raise HeedfulError(
+                f"{self._folder} could not be locked: {error.strerror}. "
+                "Choose a `runs_folder` on a disk whose files can be locked."
+            ) from error
+        if not is_taken:
             owner = os.read(descriptor, 20).decode(errors="replace").strip() or "unknown"
             os.close(descriptor)
             raise UserError(
@@ -67,6 +75,8 @@ def is_locked(folder: Path) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    except OSError:  # where nothing can be locked, nobody trains
+        return False
     finally:
         os.close(descriptor)
     return False

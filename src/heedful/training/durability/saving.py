@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from heedful.errors import HeedfulError
+from heedful.files import advising
 from heedful.training.durability.checkpoint import Snapshot, retain, write_snapshot
 
 _PAUSES_BEFORE_SAVING_AGAIN = (1.0, 5.0)
@@ -63,7 +64,8 @@ class Saver:
         """Write; a disk that fails is tried again, because a long run should outlive a short trouble."""
         for pause in (*_PAUSES_BEFORE_SAVING_AGAIN, None):
             try:
-                write_snapshot(self._folder, snapshot)
+                with advising("Free some space."):
+                    write_snapshot(self._folder, snapshot)
                 return
             except HeedfulError as error:
                 if pause is None or not isinstance(error.__cause__, OSError):
