@@ -9,8 +9,7 @@ import torch
 from heedful.decoding import StepList, beam_search, search
 from heedful.decoding.beam import start_beams
 from heedful.errors import UserError
-
-from .scripted import BOS, EOS, PAD, ScriptedModel, batch_of, exhaustive, random_script
+from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, exhaustive, random_script
 
 A, B = 3, 4
 
