@@ -6,14 +6,15 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import typer.main
 from typer.core import TyperGroup
 
 from heedful.cli.main import app
 from heedful.config.load import load_any
+from heedful.errors import HeedfulError
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -46,53 +47,75 @@ def commands(path: Path) -> list[list[str]]:
     return found
 
 
-def options_of(verb: str) -> set[str]:
+def command_fault(words: list[str]) -> str | None:
+    """Say what is wrong with a command of ours or of the Makefile, if anything is."""
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
-    assert verb in group.commands, f"There is no command `heedful {verb}`."
-    return {option for parameter in group.commands[verb].params for option in parameter.opts} | {"--help"}
+    program = Path(words[0]).name
+    if program == "make":
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        return None if words[1] in targets else "the Makefile has no such target"
+    if program != "heedful" or words[1].startswith("--"):
+        return None
+    if words[1] not in group.commands:
+        return "there is no such command"
+    known = {option for parameter in group.commands[words[1]].params for option in parameter.opts} | {"--help"}
+    given = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
+    return f"there is no {', '.join(sorted(given - known))}" if given - known else None
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
-def test_every_command_exists_with_its_options(path: Path) -> None:
-    for words in commands(path):
-        program = Path(words[0]).name
-        if program == "make":
-            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), words
-        elif program == "heedful" and not words[1].startswith("--"):
-            known = options_of(words[1])
-            given = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
-            assert given <= known, f"{shlex.join(words)}: there is no {', '.join(sorted(given - known))}."
+def test_every_command_exists_with_its_options() -> None:
+    wrong = [
+        f"{named(path)}: {shlex.join(words)}: {fault}."
+        for path in DOCUMENTS
+        for words in commands(path)
+        if (fault := command_fault(words))
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
-def test_every_link_leads_somewhere(path: Path) -> None:
-    dead = [target for target in LINK.findall(path.read_text(encoding="utf-8")) if not (path.parent / target).exists()]
-    assert dead == []
+def test_every_link_leads_somewhere() -> None:
+    dead = [
+        f"{named(path)}: {target}"
+        for path in DOCUMENTS
+        for target in LINK.findall(path.read_text(encoding="utf-8"))
+        if not (path.parent / target).exists()
+    ]
+    assert not dead, "These links lead nowhere:\n" + "\n".join(dead)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
-def test_every_source_file_it_names_exists(path: Path) -> None:
-    files = SOURCE.findall(path.read_text(encoding="utf-8"))
-    assert [
-        file for file in files if not any((base / file).exists() for base in (ROOT, ROOT / "src" / "heedful"))
-    ] == []
+def test_every_source_file_they_name_exists() -> None:
+    gone = [
+        f"{named(path)}: {file}"
+        for path in DOCUMENTS
+        for file in SOURCE.findall(path.read_text(encoding="utf-8"))
+        if not any((base / file).exists() for base in (ROOT, ROOT / "src" / "heedful"))
+    ]
+    assert not gone, "These files do not exist:\n" + "\n".join(gone)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
-def test_every_python_block_parses_and_its_imports_exist(path: Path) -> None:
-    for block in blocks(path, "python"):
-        for node in ast.walk(ast.parse(block)):
+def python_faults(block: str) -> Iterator[str]:
+    """Say what is wrong with an example: its grammar, its imports and, where it needs no run, what it does."""
+    try:
+        tree = ast.parse(block)
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and str(node.module).startswith("heedful"):
                 module = importlib.import_module(str(node.module))
-                assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
-def test_every_python_block_that_needs_no_run_works(path: Path) -> None:
-    for block in blocks(path, "python"):
+                yield from (f"{node.module} has no {one.name}" for one in node.names if not hasattr(module, one.name))
         if "heedful.load(" not in block:
-            exec(compile(block, named(path), "exec"), {})
+            exec(compile(tree, "example", "exec"), {})
+    except Exception as fault:  # an example may fail in any way
+        yield f"{type(fault).__name__}: {fault}"
+
+
+def test_every_python_block_works() -> None:
+    wrong = [
+        f"{named(path)}: {fault}, in\n{block}"
+        for path in DOCUMENTS
+        for block in blocks(path, "python")
+        for fault in python_faults(block)
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def tree_entries(path: Path) -> set[str]:
@@ -129,9 +152,19 @@ def test_both_readmes_show_the_same_commands() -> None:
     assert blocks(READMES[0], "sh", "python") == blocks(READMES[1], "sh", "python")
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.toml")), ids=named)
-def test_every_config_is_read_and_named_after_its_file(path: Path) -> None:
-    assert load_any(path).name == path.stem
+def config_fault(path: Path) -> str | None:
+    """Say what is wrong with a config that is shipped, if anything is."""
+    try:
+        name = load_any(path).name
+    except HeedfulError as error:
+        return str(error)
+    return None if name == path.stem else f"its run is called {name!r}, not {path.stem!r}"
+
+
+def test_every_config_is_read_and_named_after_its_file() -> None:
+    configs = sorted((ROOT / "configs").glob("*.toml"))
+    wrong = [f"{named(path)}: {fault}" for path in configs if (fault := config_fault(path))]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_the_pytest_that_contributing_names_finds_what_tests_import() -> None:

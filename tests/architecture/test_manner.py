@@ -7,8 +7,6 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "heedful"
 LIBRARY = sorted(PACKAGE.rglob("*.py"))
@@ -34,32 +32,44 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=named)
-def test_a_file_fits_in_the_head(path: Path) -> None:
-    num_lines = len(path.read_text(encoding="utf-8").split("\n"))
-    assert num_lines <= MAX_FILE_LINES, f"{named(path)} has {num_lines} lines; split it by concept."
-    assert path.stem not in DRAWERS, f"{named(path)}: name the file after its concept."
+def test_a_file_fits_in_the_head() -> None:
+    sizes = [(path, len(path.read_text(encoding="utf-8").split("\n"))) for path in SOURCES]
+    long = [f"{named(path)} has {size} lines; split it by concept." for path, size in sizes if size > MAX_FILE_LINES]
+    assert not long, "\n".join(long)
 
 
-@pytest.mark.parametrize("path", LIBRARY, ids=named)
-def test_a_function_fits_on_a_screen(path: Path) -> None:
-    functions = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    long = {node.name: node.end_lineno - node.lineno + 1 for node in functions if node.end_lineno}
-    assert {name: lines for name, lines in long.items() if lines > MAX_FUNCTION_LINES} == {}
+def test_a_file_is_named_after_its_concept() -> None:
+    wrong = [named(path) for path in SOURCES if path.stem in DRAWERS]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", LIBRARY, ids=named)
-def test_a_module_says_what_it_is_for(path: Path) -> None:
-    tree = tree_of(path)
-    assert ast.get_docstring(tree) or not tree.body
+def test_a_function_fits_on_a_screen() -> None:
+    long = [
+        f"{named(path)}:{node.lineno}: {node.name} has {lines} lines; at most {MAX_FUNCTION_LINES} fit on a screen."
+        for path in LIBRARY
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
+        if (lines := node.end_lineno - node.lineno + 1) > MAX_FUNCTION_LINES
+    ]
+    assert not long, "\n".join(long)
 
 
-@pytest.mark.parametrize("path", [path for path in LIBRARY if "cli" not in path.parts], ids=named)
-def test_the_library_never_prints(path: Path) -> None:
-    calls = (node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call))
-    assert [
-        node.id for node in calls if isinstance(node, ast.Name) and node.id in {"print", "input", "breakpoint"}
-    ] == []
+def test_a_module_says_what_it_is_for() -> None:
+    trees = {named(path): tree_of(path) for path in LIBRARY}
+    wrong = [name for name, tree in trees.items() if tree.body and not ast.get_docstring(tree)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_library_never_prints() -> None:
+    talking = [
+        f"{named(path)}:{node.lineno}: {node.func.id}() is for the commands in cli/."
+        for path in LIBRARY
+        if "cli" not in path.parts
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        if node.func.id in {"print", "input", "breakpoint"}
+    ]
+    assert not talking, "\n".join(talking)
 
 
 def unsafe_uses(tree: ast.Module) -> Iterator[str]:
@@ -76,9 +86,9 @@ def unsafe_uses(tree: ast.Module) -> Iterator[str]:
                 yield "allow_pickle=True"
 
 
-@pytest.mark.parametrize("path", LIBRARY, ids=named)
-def test_nothing_is_pickled(path: Path) -> None:
-    assert list(unsafe_uses(tree_of(path))) == []
+def test_nothing_is_pickled() -> None:
+    wrong = [f"{named(path)}: {use}" for path in LIBRARY for use in unsafe_uses(tree_of(path))]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_the_search_for_pickle_finds_it() -> None:
@@ -86,9 +96,12 @@ def test_the_search_for_pickle_finds_it() -> None:
     assert sorted(unsafe_uses(ast.parse(code))) == ["allow_pickle=True", "dill", "pickle", "torch.load"]
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.suffix == ".py"], ids=named)
-def test_nothing_is_left_for_later(path: Path) -> None:
-    tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
-    comments = [token for token in tokens if token.type == tokenize.COMMENT]
-    left = [f"line {token.start[0]}: {token.string}" for token in comments if UNFINISHED.search(token.string)]
-    assert left == []
+def test_nothing_is_left_for_later() -> None:
+    left = [
+        f"{named(path)}:{token.start[0]}: {token.string}"
+        for path in SOURCES
+        if path.suffix == ".py"
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
+        if token.type == tokenize.COMMENT and UNFINISHED.search(token.string)
+    ]
+    assert not left, "\n".join(left)

@@ -1,7 +1,6 @@
 """A real Chromium, the system's own. Without one these tests are skipped; with HEEDFUL_REQUIRE_BROWSER they fail."""
 
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,27 +10,7 @@ from typing import Any
 import pytest
 from benchmarks.load import ServerProcess
 
-UNMARKED = """node => {
-  const copy = node.cloneNode(true);
-  for (const mark of copy.querySelectorAll("mark")) mark.replaceWith(" ");
-  return copy.textContent;
-}"""
-
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-def marks_what_differs(page: Any, selector: str, before: str) -> bool:
-    """Whether what is marked is not nothing, and what is not marked is the longest row of words both texts have."""
-    old, new = (re.findall(r"[\w'-]+", text) for text in (before, page.inner_text(selector)))
-    longest = [[0] * (len(new) + 1)]
-    for word in old:
-        row = [0]
-        for at, other in enumerate(new):
-            row.append(longest[-1][at] + 1 if word == other else max(row[-1], longest[-1][at + 1]))
-        longest.append(row)
-    left, kept = iter(old), re.findall(r"[\w'-]+", page.eval_on_selector(selector, UNMARKED))
-    in_order = all(word in left for word in kept)
-    return in_order and len(kept) == longest[-1][-1] and page.locator(f"{selector} mark").count() > 0
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from benchmarks.load import ServerProcess
 
-from ..unit.tasks.tiny_models import save_model
+from tests.support.tiny_models import save_model
 
 pytestmark = pytest.mark.browser
 MARKUP = "<img src=x onerror=alert(1)><script>alert(2)</script>"

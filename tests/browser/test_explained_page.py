@@ -10,8 +10,7 @@ from heedful.insight.alignment import align
 from heedful.insight.attribution import attribute
 from heedful.insight.html import render_frame, render_page
 from heedful.insight.trace import Trace, trace_translation
-
-from ..unit.insight.small_models import large_trace
+from tests.support.small_models import large_trace
 
 pytestmark = pytest.mark.browser
 

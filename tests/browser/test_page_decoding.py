@@ -11,8 +11,7 @@ import pytest
 from benchmarks.load import ServerProcess
 
 from heedful.insight.payload import from_array
-
-from .sentence import asked
+from tests.support.traced_sentence import asked
 
 pytestmark = pytest.mark.browser
 LONG = (

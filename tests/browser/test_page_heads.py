@@ -7,7 +7,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from .conftest import marks_what_differs
+from tests.support.page_marks import marks_what_differs
 
 pytestmark = pytest.mark.browser
 

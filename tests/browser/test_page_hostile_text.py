@@ -23,9 +23,8 @@ from heedful.storage.model_folder import ModelFolder, SpecialIds, save_model_fol
 from heedful.text.learning import learn_tokenizer
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
-
-from ..unit.serving.test_runs import make_run, write
-from ..unit.tasks.tiny_models import LINES, make_model
+from tests.support.run_folders import make_run, write
+from tests.support.tiny_models import LINES, make_model
 
 pytestmark = pytest.mark.browser
 

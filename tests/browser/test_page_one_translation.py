@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from .sentence import asked as traced
+from tests.support.traced_sentence import asked as traced
 
 pytestmark = pytest.mark.browser
 

@@ -15,8 +15,7 @@ from heedful.config.models import LearnedPositions, NoPositions
 from heedful.insight.payload import from_array
 from heedful.models import build_model
 from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
-
-from ..unit.tasks.tiny_models import make_model
+from tests.support.tiny_models import make_model
 
 pytestmark = pytest.mark.browser
 

@@ -13,9 +13,8 @@ from benchmarks.load import ServerProcess
 from heedful.config.language_modeling import TransformerXLConfig
 from heedful.insight.payload import from_array
 from heedful.storage.classifier_folder import save_classifier
-
-from ..end_to_end.test_serve_tasks import write_language_model
-from ..unit.tasks.test_classification import make_folder
+from tests.support.classifier_folders import make_folder
+from tests.support.language_model_folders import write_language_model
 
 pytestmark = pytest.mark.browser
 

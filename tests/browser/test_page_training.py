@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from benchmarks.load import ServerProcess
 
-from ..end_to_end.conftest import environment_of, write_corpus
-from ..unit.tasks.tiny_models import save_model
+from tests.support.commands import environment_of
+from tests.support.small_run import write_corpus
+from tests.support.tiny_models import save_model
 
 pytestmark = pytest.mark.browser
 

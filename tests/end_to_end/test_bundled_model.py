@@ -16,8 +16,7 @@ from heedful.demo.bundled import OUT_OF_DOMAIN
 from heedful.files import verify_manifest
 from heedful.storage.locate import bundled_folder
 from heedful.tasks.translation.translator import Translator
-
-from .conftest import environment_of
+from tests.support.commands import environment_of
 
 ROOT = Path(__file__).parents[2]
 DIRECTIONS = {("en", "de"), ("en", "fr"), ("en", "zh"), ("de", "en"), ("fr", "en"), ("zh", "en")}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import environment_of
+from tests.support.commands import environment_of
 
 OUTPUT = "error: The output must be open, but is closed. Let it go to a file, a pipe or /dev/null.\n"
 INPUT = "error: The input must be open, but is closed. Give the text as an argument, from a file or through a pipe.\n"

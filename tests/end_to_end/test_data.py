@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ..publisher import File, publishing
+from tests.support.publisher import File, publishing
 
 LANGUAGES = ("deu", "fra", "cmn")
 

@@ -8,8 +8,8 @@ from shutil import copytree
 
 import pytest
 
-from ..unit.tasks.test_hostile_folders import KINDS, altered_config, replace_tokenizer
-from .conftest import environment_of
+from tests.support.commands import environment_of
+from tests.support.sound_folders import KINDS, altered_config, replace_tokenizer
 
 VERBS = {"fp32": "translate", "int8": "translate", "labels": "classify", "xl": "generate", "plain": "generate"}
 LIMITED = (

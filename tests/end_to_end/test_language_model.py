@@ -14,8 +14,8 @@ from heedful.demo.corpus import make_corpus
 from heedful.files import sha256_file
 from heedful.training.durability.checkpoint import list_checkpoints
 from heedful.training.durability.journal import Journal
-
-from .conftest import environment_of, locked
+from tests.support.commands import environment_of
+from tests.support.small_run import locked
 
 CONFIG = """
 task = "language_modeling"

@@ -19,9 +19,9 @@ from heedful.insight.payload import to_payload
 from heedful.insight.trace import trace_translation
 from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.translator import Translator
-
-from ..unit.tasks.tiny_models import save_model
-from .conftest import Command
+from tests.support.commands import Command
+from tests.support.http_client import exchange, get, post
+from tests.support.tiny_models import save_model
 
 LANGUAGES = ("de", "en", "fr", "zh")
 SENTENCES = ["where is the station", "the station is where", "is the station", "where"]
@@ -44,31 +44,11 @@ def server(folders: list[Path]) -> Iterator[ServerProcess]:
         yield process
 
 
-def get(server: ServerProcess, path: str, headers: dict[str, str] | None = None) -> tuple[int, bytes, dict[str, str]]:
-    return _open(urllib.request.Request(server.url + path, headers=headers or {}))
-
-
-def post(server: ServerProcess, path: str, content: Any, headers: dict[str, str] | None = None) -> tuple[int, Any]:
-    request = urllib.request.Request(
-        server.url + path, json.dumps(content).encode(), {"Content-Type": "application/json", **(headers or {})}
-    )
-    status, body, _ = _open(request)
-    return status, json.loads(body)
-
-
-def _open(request: urllib.request.Request) -> tuple[int, bytes, dict[str, str]]:
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return answer.status, answer.read(), {name.lower(): value for name, value in answer.headers.items()}
-    except urllib.error.HTTPError as failure:
-        return failure.code, failure.read(), {name.lower(): value for name, value in failure.headers.items()}
-
-
 def events(server: ServerProcess, content: dict[str, Any]) -> list[tuple[str, Any]]:
     request = urllib.request.Request(
         server.url + "/api/translate/stream", json.dumps(content).encode(), {"Content-Type": "application/json"}
     )
-    status, body, headers = _open(request)
+    status, body, headers = exchange(request)
     assert status == 200
     assert headers["content-type"].startswith("text/event-stream")
     found = re.findall(r"event: (\w+)\ndata: (.*)\n\n", body.decode())

@@ -14,9 +14,8 @@ import pytest
 from benchmarks.load import Answer, ServerProcess, ask, counts, quantile
 
 from heedful.storage.classifier_folder import save_classifier
-
-from ..unit.tasks.test_classification import make_folder
-from .test_serve_tasks import write_language_model
+from tests.support.classifier_folders import make_folder
+from tests.support.language_model_folders import write_language_model
 
 PROSE = "The weather is nice, and we will go for a walk in the park, where she drinks coffee every day. "
 WORST = {

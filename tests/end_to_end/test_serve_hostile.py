@@ -24,11 +24,10 @@ from schemathesis import GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
 from heedful.storage.classifier_folder import save_classifier
-
-from ..unit.serving.test_runs import make_run
-from ..unit.tasks.test_classification import make_folder
-from ..unit.tasks.tiny_models import save_model
-from .test_serve_tasks import write_language_model
+from tests.support.classifier_folders import make_folder
+from tests.support.language_model_folders import write_language_model
+from tests.support.run_folders import make_run
+from tests.support.tiny_models import save_model
 
 KEY = "a-key-of-this-test"
 CANARY = "xyzzy-canary"

@@ -18,9 +18,8 @@ from heedful.insight.trace import trace_translation
 from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.translator import Translator
-
-from ..unit.tasks.tiny_models import save_model
-from .test_serve import get, post
+from tests.support.http_client import get, post
+from tests.support.tiny_models import save_model
 
 LANGUAGES = ("de", "en", "fr")
 SENTENCE = {"q": "where is the station", "source": "en", "target": "de"}

@@ -15,9 +15,8 @@ from benchmarks.load import ServerProcess
 from safetensors.torch import load_file
 
 from heedful.insight.checkpoint_traces import trace_checkpoints
-
-from .conftest import SmallRun
-from .test_serve import get, post
+from tests.support.http_client import get, post
+from tests.support.small_run import SmallRun
 
 SENTENCE = {"q": "The dog sleeps.", "source": "en", "target": "de"}
 

@@ -10,23 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from benchmarks.load import ServerProcess
 
-from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
 from heedful.insight.attention_weights import reach
 from heedful.insight.classification_trace import trace_classification
 from heedful.insight.payload import from_array
 from heedful.insight.text_trace import trace_text
-from heedful.models.build import build_language_model
 from heedful.storage.classifier_folder import save_classifier
-from heedful.storage.language_model_folder import LanguageModelFolder, save_language_model
-from heedful.storage.model_folder import weights_of
 from heedful.tasks.classification.classifier import load_classifier
 from heedful.tasks.language_modeling.model import load_text_model
 from heedful.text.symbols import ByteSymbols
-
-from ..unit.tasks.test_classification import make_folder
+from tests.support.classifier_folders import make_folder
+from tests.support.language_model_folders import write_language_model
 
 REVIEWS = ["a truly good film", "a truly bad film", ""]
 
@@ -37,27 +32,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     save_classifier(base / "labels", make_folder())
     write_language_model(base / "bytes")
     return {"labels": base / "labels", "bytes": base / "bytes"}
-
-
-PLAIN = LanguageModelConfig(kind="language_model", dim=16, num_heads=2, hidden_dim=32, num_layers=1)
-
-
-def write_language_model(
-    path: Path, config: LanguageModelConfig | TransformerXLConfig = PLAIN, *, memory_len: int = 16
-) -> None:
-    symbols = ByteSymbols()
-    model = build_language_model(config, vocab_size=symbols.vocab_size, generator=torch.Generator().manual_seed(0))
-    save_language_model(
-        path,
-        LanguageModelFolder(
-            model=config,
-            weights=weights_of(model),
-            symbols_json=symbols.to_json(),
-            vocab_size=symbols.vocab_size,
-            segment_len=16,
-            memory_len=memory_len,
-        ),
-    )
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,7 @@ import pytest
 
 from heedful import load
 from heedful.engines.int8.library import is_available, open_library
-
-from ..unit.tasks.tiny_models import save_model
+from tests.support.tiny_models import save_model
 
 needs_compiler = pytest.mark.skipif(not is_available(), reason="needs a C++ compiler")
 

@@ -12,8 +12,7 @@ from heedful.interop import export_marian, import_marian
 from heedful.interop.marian_weights import layers_from_marian
 from heedful.storage.model_folder import ModelFolder, restore_model
 from heedful.text.tokenizer import Tokenizer
-
-from .marian_folder import make_sentences, write_marian_folder
+from tests.support.marian_folder import make_sentences, write_marian_folder
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from transformers import MarianMTModel, MarianTokenizer
 
-from .marian_folder import make_sentences, write_marian_folder
+from tests.support.marian_folder import make_sentences, write_marian_folder
 
 SOURCES = make_sentences(15, seed=9)
 CONFIG = """

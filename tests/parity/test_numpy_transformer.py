@@ -8,8 +8,7 @@ from torch import nn
 from heedful.config.models import TransformerConfig
 from heedful.models import Transformer, build_model
 from heedful.nn import sinusoidal_table
-
-from .reference import numpy_transformer as paper
+from tests.support import numpy_transformer as paper
 
 HEADS = 4
 

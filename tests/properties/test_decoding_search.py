@@ -5,18 +5,15 @@ exactly, on every script, penalty and rule.
 """
 
 import math
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.decoding import Hypothesis, beam_search, greedy_search, search
-
-from ..unit.decoding.scripted import (
+from heedful.decoding import greedy_search, search
+from tests.support.scripted import (
     BOS,
     EOS,
-    PAD,
     Script,
     ScriptedModel,
     batch_of,
@@ -26,39 +23,7 @@ from ..unit.decoding.scripted import (
     random_script,
     rescore,
 )
-
-FORBIDDEN = (PAD, BOS)
-seeds = st.integers(0, 2**20)
-vocabs = st.integers(4, 9)
-alphas = st.sampled_from([0.0, 0.6, 1.0, 2.0])
-sources_and_caps = st.lists(
-    st.tuples(st.lists(st.integers(3, 8), min_size=1, max_size=3), st.integers(1, 6)), min_size=1, max_size=5
-)
-
-
-def moody_script(seed: int, vocab: int) -> Script:
-    """A random script in which some tokens are impossible and, rarely, a distribution is no number."""
-    base = random_script(seed, vocab)
-
-    def script(source, written):
-        logits = list(base(source, written))
-        mood = hash((seed, source, written)) % 16
-        if mood == 0:
-            logits[3] = math.nan
-        elif mood < 5:
-            logits[2 + mood % (vocab - 2)] = -math.inf
-        return logits
-
-    return script
-
-
-def run(script: Script, cases: Sequence[tuple[list[int], int]], **options) -> list[list[Hypothesis]]:
-    source_ids, source_mask = batch_of([source for source, _ in cases])
-    caps = [cap for _, cap in cases]
-    return beam_search(
-        ScriptedModel(script), source_ids, source_mask, bos_id=BOS, eos_id=EOS, max_lengths=caps,
-        forbidden_ids=FORBIDDEN, **options,
-    )  # fmt: skip
+from tests.support.searches import FORBIDDEN, alphas, moody_script, run, seeds, sources_and_caps, vocabs
 
 
 def plain_beam(

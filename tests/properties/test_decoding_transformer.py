@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from heedful.config.models import TransformerConfig
 from heedful.decoding import Ensemble, beam_search, greedy_search, sample, search
 from heedful.models.build import build_model
-
-from ..unit.decoding.scripted import BOS, EOS, PAD, batch_of
+from tests.support.scripted import BOS, EOS, PAD, batch_of
 
 VOCAB = 40
 OPTIONS = {"bos_id": BOS, "eos_id": EOS, "forbidden_ids": (PAD, BOS)}

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from heedful.decoding import StepList
 from heedful.insight.beam_tree import grow_tree
-
-from ..unit.decoding.scripted import EOS, log_probs_after
-from .test_decoding_search import FORBIDDEN, alphas, moody_script, run, seeds, sources_and_caps, vocabs
+from tests.support.scripted import EOS, log_probs_after
+from tests.support.searches import FORBIDDEN, alphas, moody_script, run, seeds, sources_and_caps, vocabs
 
 
 @settings(max_examples=150)

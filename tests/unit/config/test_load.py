@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.config import PRESETS, RunConfig, changed_settings, dump_toml, load_config, parse_config
-from heedful.config.load import load_any
 from heedful.errors import ConfigError, UserError
 
 SMALLEST = """
@@ -139,8 +138,3 @@ def test_changed_settings_are_named_with_both_values() -> None:
     before = parse_config(SMALLEST)
     after = parse_config(SMALLEST, ["training.max_steps=5", "training.clip_norm=1.0"])
     assert changed_settings(before, after) == {"training.max_steps": (100_000, 5), "training.clip_norm": (None, 1.0)}
-
-
-@pytest.mark.parametrize("path", sorted(Path(__file__).parents[3].glob("configs/*.toml")), ids=lambda path: path.stem)
-def test_every_config_of_the_repository_is_valid(path: Path) -> None:
-    assert load_any(path).name

@@ -1,6 +1,6 @@
 """A small corpus on disk, and its tokenizer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,12 +8,7 @@ import pytest
 from heedful.config.data import DataConfig, FilterConfig, LineCorpus, TokenizerConfig
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
-
-ENGLISH = [f"the {colour} {animal} sees {number} stars" for colour in ("red", "green", "old")
-           for animal in ("dog", "cat", "whale") for number in ("two", "three", "twenty-five")]  # fmt: skip
-GERMAN = [line.replace("the", "der").replace("sees", "sieht") + " am Himmel" for line in ENGLISH]
-
-WriteCorpus = Callable[..., LineCorpus]
+from tests.support.small_corpus import ENGLISH, GERMAN, WriteCorpus
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from heedful.config.translation import RunConfig
 from heedful.storage.locate import bundled_folder
 from heedful.storage.model_folder import describe_model_folder
 from heedful.tasks.translation.doctor import Examination, examine
-
-from .conftest import ENGLISH, GERMAN, WriteCorpus
+from tests.support.small_corpus import ENGLISH, GERMAN, WriteCorpus
 
 MODEL = TransformerConfig(dim=32, num_heads=2, hidden_dim=64, num_encoder_layers=1, num_decoder_layers=1)
 

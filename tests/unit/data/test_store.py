@@ -12,8 +12,7 @@ from heedful.data.store import SubwordDropout, TokenStore, prepare_store
 from heedful.errors import DataError, UserError
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
-
-from .conftest import ENGLISH, GERMAN, WriteCorpus
+from tests.support.small_corpus import ENGLISH, GERMAN, WriteCorpus
 
 SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "qi", "ro", "su", "ta", "ve"]
 

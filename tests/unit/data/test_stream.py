@@ -15,8 +15,7 @@ from heedful.data.batch import Batch
 from heedful.data.store import SubwordDropout, TokenStore, prepare_store
 from heedful.data.stream import BatchStream, prefetch
 from heedful.text.tokenizer import Tokenizer
-
-from .conftest import ENGLISH, GERMAN, WriteCorpus
+from tests.support.small_corpus import ENGLISH, GERMAN, WriteCorpus
 
 
 @pytest.fixture

@@ -8,10 +8,8 @@ import torch
 
 from heedful.decoding import StepList, beam_search, search
 from heedful.decoding.beam import start_beams
-from heedful.decoding.hypothesis import Hypothesis
 from heedful.errors import UserError
-
-from .scripted import BOS, EOS, PAD, ScriptedModel, batch_of, exhaustive, random_script
+from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, exhaustive, random_script
 
 A, B = 3, 4
 
@@ -214,10 +212,3 @@ def test_an_impossible_request_gets_a_sentence(options, sentence):
     with pytest.raises(UserError) as caught:
         run(random_script(0, 6), **options)
     assert str(caught.value) == sentence
-
-
-def test_a_hypothesis_cannot_be_changed():
-    [[best]] = run(random_script(0, 6))
-    assert isinstance(best, Hypothesis)
-    with pytest.raises(AttributeError):
-        best.score = 0.0  # type: ignore[misc]

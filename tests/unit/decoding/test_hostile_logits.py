@@ -5,8 +5,7 @@ import math
 import pytest
 
 from heedful.decoding import search
-
-from .scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script
+from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script
 
 VOCAB = 7
 HOSTILE = {

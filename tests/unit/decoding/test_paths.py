@@ -5,8 +5,7 @@ import torch
 
 from heedful.decoding import search
 from heedful.decoding.paths import follow_paths
-
-from .scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script
+from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script
 
 
 def greedy_by(script, sources, caps, steps_between_looks):

@@ -9,8 +9,7 @@ import torch
 from heedful.decoding import sample, search
 from heedful.decoding.sampling import draw_tokens
 from heedful.errors import UserError
-
-from .scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script, rescore
+from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script, rescore
 
 
 def generators(*seeds):

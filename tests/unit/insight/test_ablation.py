@@ -12,8 +12,7 @@ from heedful.insight.ablation import Head, Layer, ablate, head_changes, switched
 from heedful.insight.attention_weights import KINDS, attention_modules, watch_attention
 from heedful.insight.attribution import attribute
 from heedful.insight.trace import trace_translation
-
-from .small_models import SENTENCE, draw_model, small_translator
+from tests.support.small_models import SENTENCE, draw_model, small_translator
 
 SOURCE = torch.tensor([[5, 6, 7, 8, 2]])
 INPUTS = torch.tensor([[1, 14, 15, 16]])

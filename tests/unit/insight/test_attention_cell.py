@@ -8,8 +8,7 @@ import pytest
 from heedful.errors import UserError
 from heedful.insight.attention_cell import open_cell
 from heedful.insight.attention_weights import KINDS
-
-from .small_models import SENTENCE, small_translator
+from tests.support.small_models import SENTENCE, small_translator
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])

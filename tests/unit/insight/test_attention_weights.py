@@ -7,8 +7,7 @@ from torch import Tensor
 
 from heedful.insight.attention_weights import KINDS, attention_modules, entropy, forced_pass, watch_attention
 from heedful.nn.attention import split_heads
-
-from .small_models import draw_model
+from tests.support.small_models import draw_model
 
 SOURCE = torch.tensor([[5, 6, 7, 8, 9, 2], [11, 12, 2, 0, 0, 0]])
 INPUTS = torch.tensor([[1, 14, 15, 16, 17], [1, 18, 19, 20, 0]])

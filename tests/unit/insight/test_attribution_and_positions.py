@@ -13,8 +13,7 @@ from heedful.insight.attribution import attribute
 from heedful.insight.position_table import position_kind, position_table, similarity
 from heedful.insight.tokens import Token, merge_words
 from heedful.nn.positions import LearnedPositions, NoPositions
-
-from .small_models import SENTENCE, draw_model, small_translator
+from tests.support.small_models import SENTENCE, draw_model, small_translator
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])

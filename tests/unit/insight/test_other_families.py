@@ -16,9 +16,8 @@ from heedful.nn.initialization import initialize
 from heedful.nn.positions import SinusoidalPositions
 from heedful.tasks.language_modeling.model import TextModel
 from heedful.text.symbols import ByteSymbols
-
-from ..models.test_classifier import ATTENTIONS, build, documents
-from ..tasks.test_classification import make
+from tests.support.classifier_folders import make
+from tests.support.classifier_models import ATTENTIONS, build, documents
 
 SIZES = {"vocab_size": 256, "dim": 16, "num_heads": 2, "hidden_dim": 32, "num_layers": 3, "dropout": 0.0}
 

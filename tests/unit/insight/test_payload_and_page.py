@@ -15,8 +15,7 @@ from heedful.insight.attribution import attribute
 from heedful.insight.beam_tree import BeamNode, BeamTree
 from heedful.insight.html import embed_json, render_frame, render_page
 from heedful.insight.payload import from_array, to_array, to_payload
-
-from .small_models import SENTENCE, large_trace, random_weights, small_translator
+from tests.support.small_models import SENTENCE, large_trace, random_weights, small_translator
 
 
 def test_bytes_err_by_half_a_step_at_most() -> None:

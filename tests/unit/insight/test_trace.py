@@ -10,9 +10,8 @@ from heedful.errors import HeedfulError, UserError
 from heedful.insight.tokens import Token, merge_words, target_tokens
 from heedful.insight.trace import trace_translation
 from heedful.tasks.translation.load import load_translator
-
-from ..tasks.tiny_models import save_model
-from .small_models import SENTENCE, small_translator
+from tests.support.small_models import SENTENCE, small_translator
+from tests.support.tiny_models import save_model
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])

@@ -10,36 +10,11 @@ from torch.testing import assert_close
 
 from heedful.config.classification import ClassifierConfig
 from heedful.models.build import build_classifier, count_parameters
-from heedful.models.classifier import ClassifierModel
 from heedful.nn.positions import sinusoidal_table
+from tests.support.classifier_models import ATTENTIONS, PAD, VOCAB, build, documents
 
-PAD, VOCAB = 0, 50
 NO_POSITIONS: dict[str, Any] = {"positions": {"kind": "none"}}
-ATTENTIONS: list[dict[str, Any]] = [
-    {"kind": "basic"},
-    {"kind": "scaled"},
-    {"kind": "projected"},
-    {"kind": "multi_head", "num_heads": 2},
-]
 LAYERS: list[dict[str, Any]] = [{"kind": "attention"}, {"kind": "transformer", "hidden_dim": 24}]
-
-
-def build(seed: int = 0, num_labels: int = 3, **settings: Any) -> ClassifierModel:
-    config = ClassifierConfig.model_validate(
-        {"dim": 16, "num_layers": 2, "attention": {"kind": "multi_head", "num_heads": 2}, "dropout": 0.0, **settings}
-    )
-    generator = torch.Generator().manual_seed(seed)
-    model = build_classifier(config, vocab_size=VOCAB, num_labels=num_labels, pad_id=PAD, generator=generator)
-    for name, parameter in model.named_parameters():  # also what begins at zero must count
-        if not parameter.any() and not name.endswith("owners"):
-            nn.init.normal_(parameter, std=0.5, generator=generator)
-    return model.eval()
-
-
-def documents(*lengths: int, seed: int = 1) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    ids = torch.randint(1, VOCAB, (len(lengths), max(lengths)), generator=generator)
-    return ids.masked_fill(torch.arange(max(lengths)) >= torch.tensor(lengths)[:, None], PAD)
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS, ids=lambda it: it["kind"])

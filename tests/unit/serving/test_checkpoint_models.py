@@ -15,8 +15,7 @@ from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
 from heedful.serving.runs import Run, Runs
 from heedful.storage.model_folder import restore_model
-
-from ..tasks.tiny_models import make_model
+from tests.support.tiny_models import make_model
 
 CONFIG = """
 name = "one"

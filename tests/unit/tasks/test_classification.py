@@ -8,50 +8,15 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 
 import heedful
-from heedful.config.classification import ClassifierConfig
-from heedful.config.data import TokenizerConfig
 from heedful.errors import ModelFolderError
 from heedful.files import write_manifest
-from heedful.models.build import build_classifier
-from heedful.storage.classifier_folder import ClassifierFolder, load_classifier_folder, save_classifier
-from heedful.storage.model_folder import SpecialIds, load_model_folder, weights_of
+from heedful.storage.classifier_folder import load_classifier_folder, save_classifier
+from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.classification.classifier import Classifier, classifier_of
-from heedful.text.learning import learn_tokenizer
-
-from .tiny_models import save_model
-
-LINES = ["a truly good film", "a truly bad film", "it's 很好 的 电影 , really", "the end ."]
-LABELS = ("neg", "pos", "unsure")
-
-
-def make_folder(seed: int = 0, **settings: Any) -> ClassifierFolder:
-    tokenizer = learn_tokenizer(TokenizerConfig(vocab_size=320), LINES * 3, ())
-    config = ClassifierConfig.model_validate(
-        {"dim": 16, "attention": {"kind": "multi_head", "num_heads": 2}, "num_layers": 1, **settings}
-    )
-    generator = torch.Generator().manual_seed(seed)
-    model = build_classifier(
-        config, vocab_size=tokenizer.source_vocab_size, num_labels=3, pad_id=tokenizer.pad_id, generator=generator
-    )
-    for name, parameter in model.named_parameters():
-        if not parameter.any() and not name.endswith("owners"):
-            nn.init.normal_(parameter, std=0.5, generator=generator)
-    return ClassifierFolder(
-        model=config,
-        weights=weights_of(model),
-        tokenizer_json=tokenizer.to_json(),
-        special_ids=SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id),
-        vocab_size=tokenizer.source_vocab_size,
-        labels=LABELS,
-    )
-
-
-def make(**settings: Any) -> Classifier:
-    return classifier_of(make_folder(**settings), torch.device("cpu"))
-
+from tests.support.classifier_folders import LABELS, make, make_folder
+from tests.support.tiny_models import save_model
 
 NGRAMS: dict[str, Any] = {
     "ngram_embedding": {"up_to": 2, "num_buckets": 100},

@@ -11,8 +11,7 @@ import pytest
 
 from heedful.corpora.download import Patience, download
 from heedful.errors import HeedfulError
-
-from ...publisher import File, Publisher, publishing
+from tests.support.publisher import File, Publisher, publishing
 
 CONTENT = bytes(range(256)) * 2000
 IMPATIENT = Patience(num_retries=2, first_wait=0.01, timeout=5)

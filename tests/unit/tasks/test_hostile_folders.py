@@ -8,100 +8,25 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import copytree
-from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from heedful.config.classification import ClassifierConfig
 from heedful.config.data import TokenizerConfig
-from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
 from heedful.errors import HeedfulError
-from heedful.files import MANIFEST, write_manifest
-from heedful.models.build import build_classifier, build_language_model
-from heedful.storage.classifier_folder import ClassifierFolder, save_classifier
-from heedful.storage.folder_files import sha256_of
-from heedful.storage.language_model_folder import LanguageModelFolder, save_language_model
-from heedful.storage.model_folder import SpecialIds, save_model_folder
-from heedful.storage.quantized_weights import RoundedWeights
-from heedful.tasks.classification.classifier import load_classifier
-from heedful.tasks.language_modeling.model import load_text_model
 from heedful.tasks.translation.load import load_translator
 from heedful.text.learning import learn_tokenizer
-from heedful.text.symbols import ByteSymbols
-
-from .tiny_models import LINES, make_model, save_model
+from tests.support.sound_folders import (
+    KINDS,
+    altered_config,
+    replace_tokenizer,
+    seal_again,
+)
+from tests.support.tiny_models import LINES
 
 CPU_SECONDS = 2.0
 HUGE = (10**9, 10**12, 2**62, 10**30)
-
-
-def save_int8(path: Path) -> None:
-    folder = make_model()
-    save_model_folder(path, type(folder)(**{**vars(folder), "weights": RoundedWeights.of(folder.weights)}))
-
-
-def save_labels(path: Path) -> None:
-    tokenizer = learn_tokenizer(TokenizerConfig(vocab_size=320), LINES, ())
-    config = ClassifierConfig.model_validate(
-        {
-            "dim": 8,
-            "num_layers": 1,
-            "attention": {"kind": "multi_head", "num_heads": 2},
-            "ngram_embedding": {"num_buckets": 50},
-            "naive_bayes": {"num_buckets": 60},
-        }
-    )
-    size = tokenizer.source_vocab_size
-    model = build_classifier(config, vocab_size=size, num_labels=2, pad_id=tokenizer.pad_id)
-    save_classifier(
-        path,
-        ClassifierFolder(
-            model=config,
-            weights={name: parameter.detach() for name, parameter in model.named_parameters()},
-            tokenizer_json=tokenizer.to_json(),
-            special_ids=SpecialIds(
-                pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id
-            ),
-            vocab_size=size,
-            labels=("neg", "pos"),
-        ),
-    )
-
-
-def save_text(path: Path, config: TransformerXLConfig | LanguageModelConfig) -> None:
-    model = build_language_model(config, vocab_size=256)
-    save_language_model(
-        path,
-        LanguageModelFolder(
-            model=config,
-            weights={name: parameter.detach() for name, parameter in model.named_parameters()},
-            symbols_json=ByteSymbols().to_json(),
-            vocab_size=256,
-            segment_len=8,
-            memory_len=8,
-        ),
-    )
-
-
-SHAPE: dict[str, Any] = {"dim": 8, "num_heads": 2, "hidden_dim": 8, "num_layers": 1}
-KINDS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {
-    "fp32": (save_model, lambda path: load_translator(path, device="cpu").translate("where is the station")),
-    "int8": (save_int8, lambda path: load_translator(path, device="cpu").translate("where is the station")),
-    "labels": (save_labels, lambda path: load_classifier(path, device="cpu").classify("where is the station")),
-    "xl": (
-        lambda path: save_text(path, TransformerXLConfig(**SHAPE)),
-        lambda path: list(load_text_model(path, device="cpu").generate("where", max_tokens=2)),
-    ),
-    "plain": (
-        lambda path: save_text(
-            path,
-            LanguageModelConfig(kind="language_model", context_len=16, positions={"kind": "none"}, **SHAPE),  # type: ignore[arg-type]
-        ),
-        lambda path: list(load_text_model(path, device="cpu").generate("where", max_tokens=2)),
-    ),
-}
 
 
 @pytest.fixture(scope="module")
@@ -111,11 +36,6 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for kind, (save, _) in KINDS.items():
         save(root / kind)
     return {kind: root / kind for kind in KINDS}
-
-
-def seal_again(path: Path) -> None:
-    (path / MANIFEST).unlink()
-    write_manifest(path, {"kind": "model"})
 
 
 def refusal(path: Path, kind: str) -> str:
@@ -211,22 +131,6 @@ def test_an_absurd_number_is_refused_before_anything_is_built(
     refusal(path, kind)
 
 
-def altered_config(sound: Path, tmp_path: Path, place: str, value: object) -> Path:
-    """Copy a folder and write `value` at every one of the places; several values for several places."""
-    path = copytree(sound, tmp_path / "model")
-    config = json.loads((path / "config.json").read_bytes())
-    places = place.split()
-    for number, name in enumerate(places):
-        *outer, last = name.split(".")
-        here = config
-        for key in outer:
-            here = here[key]
-        here[last] = value[number] if isinstance(value, tuple) else value
-    (path / "config.json").write_text(json.dumps(config))
-    seal_again(path)
-    return path
-
-
 @pytest.mark.parametrize("threshold", [10**400, float("nan"), "-1", True, [1]])
 def test_a_threshold_that_is_no_number_is_passed_over(
     sound: dict[str, Path], tmp_path: Path, threshold: object
@@ -284,17 +188,6 @@ def test_what_is_no_safetensors_file_is_refused(
     (path / "model.safetensors").write_bytes(content)
     seal_again(path)
     assert "model.safetensors must be a safetensors file" in refusal(path, kind)
-
-
-def replace_tokenizer(sound: Path, tmp_path: Path, content: bytes) -> Path:
-    """Copy a folder and give it another tokenizer, which its config knows as its own."""
-    path = copytree(sound, tmp_path / "model")
-    (path / "tokenizer.json").write_bytes(content)
-    config = json.loads((path / "config.json").read_bytes())
-    config["tokenizer_sha256"] = sha256_of(content.decode("utf-8", errors="replace"))
-    (path / "config.json").write_text(json.dumps(config))
-    seal_again(path)
-    return path
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,8 +10,7 @@ from heedful.storage.model_folder import save_model_folder
 from heedful.tasks.translation.plan import join_parts
 from heedful.tasks.translation.translated import assemble
 from heedful.tasks.translation.translator import Translator
-
-from .tiny_models import make_model, save_model
+from tests.support.tiny_models import make_model, save_model
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,7 @@ from heedful.corpora.fetch import data_folder, fetch_corpus
 from heedful.corpora.progress import PlainDownloadDisplay
 from heedful.data.paths import resolve_data_path
 from heedful.errors import HeedfulError, UserError
-
-from ...publisher import File, Publisher, publishing
+from tests.support.publisher import File, Publisher, publishing
 
 TEXTS = {"train.en": b"Two dogs play.\n", "train.de": b"Zwei Hunde spielen.\n"}
 PATHS = {name: f"example.org/corpus/{name}" for name in TEXTS}

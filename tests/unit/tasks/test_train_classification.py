@@ -18,8 +18,7 @@ from heedful.tasks.classification.train import train_classification
 from heedful.tasks.classification.validate import best_share
 from heedful.tasks.run_folder import TrainingResult
 from heedful.training.display import PlainDisplay
-
-from .tiny_models import save_model
+from tests.support.tiny_models import save_model
 
 
 def write(path: Path, labels: str = "ab", count: int = 40) -> str:

@@ -5,8 +5,7 @@ from heedful.config.translation import RunConfig
 from heedful.errors import UserError
 from heedful.storage.model_folder import save_model_folder
 from heedful.tasks.translation.data import corpus_weights, find_tokenizer
-
-from .tiny_models import make_model
+from tests.support.tiny_models import make_model
 
 
 def config_with(**settings: str) -> RunConfig:

@@ -15,8 +15,7 @@ from heedful.models import Transformer
 from heedful.storage.model_folder import load_model_folder, restore_model, save_model_folder
 from heedful.storage.quantized_weights import RoundedWeights
 from heedful.tasks.translation.translator import Translator
-
-from .tiny_models import make_model, save_model
+from tests.support.tiny_models import make_model, save_model
 
 LANGUAGES = ("de", "en", "fr", "zh")
 SOURCES = ["where is the station", "The station. Where is it?", "", "is " * 40]

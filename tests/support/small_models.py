@@ -15,8 +15,7 @@ from heedful.models import build_model
 from heedful.models.transformer import Transformer
 from heedful.storage.model_folder import weights_of
 from heedful.tasks.translation.load import translator_of
-
-from ..tasks.tiny_models import make_model
+from tests.support.tiny_models import make_model
 
 SENTENCE = "where is the station"
 

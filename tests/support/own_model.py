@@ -10,8 +10,7 @@ from heedful.text.normalization import Nfkc
 from heedful.text.subwords import SPACE_MARK, Merges, Subwords
 from heedful.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Tokenizer
 from heedful.text.tokenizer import SpecialIds as TokenizerIds
-
-from .marian_folder import make_sentences
+from tests.support.marian_folder import make_sentences
 
 
 def make_characters(order: int) -> Subwords:
