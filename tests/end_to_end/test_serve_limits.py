@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from .conftest import environment_of
+from tests.support.commands import environment_of
 
 SERVE = """
 from heedful.serving.limits import Limits
