@@ -21,9 +21,9 @@ import torch
 from numpy.typing import NDArray
 
 from heedful.text.language_detection import words_of
-from heedful.text.ngram_table import NgramTable, ngrams_of, write_table
+from heedful.text.ngram_table import NgramTable, ngrams_of, whole_of, write_table
 
-NUM_NGRAMS = 32_000
+NUM_NGRAMS = 40_000
 
 _NUM_WORDS, _RAREST = 1e6, 8.0
 """Times an n-gram must occur to be considered, when every language has a million words."""
@@ -34,6 +34,9 @@ _SENTENCE_WORDS, _PIECE_WORDS = 6, 3
 _EXPECTED = ("en", "de", "fr")
 _EXPECTED_SHARE = 4.0
 """How many times more words of these are expected, when n-grams are chosen: they must be told apart best."""
+
+_WORD_SHARE = 0.4
+"""Share of the table that whole words get."""
 
 _BATCH_TEXTS = 1024
 _LEARNING_RATE = 0.03
@@ -61,7 +64,7 @@ def main() -> None:
 
 
 def learn_ngram_table(
-    texts: Mapping[str, Sequence[str]], *, num_ngrams: int, num_epochs: int = 3, decay: float = 1e-6, seed: int = 0
+    texts: Mapping[str, Sequence[str]], *, num_ngrams: int, num_epochs: int = 8, decay: float = 1e-6, seed: int = 0
 ) -> NgramTable:
     """Learn from texts by language; a language with more of them is favoured in advance."""
     generator = np.random.default_rng(seed)
@@ -71,10 +74,8 @@ def learn_ngram_table(
         (label, words) for label, side in enumerate(sentences) for text in side for words in _pieces(text, generator)
     ]
     examples += [(label, [word]) for label, words in enumerate(_dictionaries(sentences)) for word in words]
-    print(len(examples), "examples", flush=True)
     shares = [_EXPECTED_SHARE if language in _EXPECTED else 1.0 for language in languages]
-    ngrams = _most_telling(sentences, shares, num_ngrams)
-    print(len(ngrams), "n-grams", flush=True)
+    ngrams = _choose_ngrams(sentences, shares, num_ngrams)
     encoded = _encode(examples, {ngram: index for index, ngram in enumerate(ngrams)})
     weights = _fit(encoded, len(ngrams), len(languages), num_epochs, decay, generator)
     # The same for all languages says nothing: centred rows are the smallest.
@@ -102,27 +103,44 @@ def _dictionaries(sentences: list[list[list[str]]]) -> list[list[str]]:
     return [words[:size] for words in frequent]
 
 
-def _most_telling(sentences: list[list[list[str]]], shares: list[float], num_ngrams: int) -> list[str]:
-    """Choose the n-grams whose presence in a word tells most about its language (mutual information)."""
-    counts: list[dict[str, float]] = []
-    for side, expected in zip(sentences, shares, strict=True):
-        words = Counter(word for text in side for word in text)
+def _choose_ngrams(sentences: list[list[list[str]]], shares: list[float], num_ngrams: int) -> list[str]:
+    """Choose frequent words of every language, and the n-grams that tell most about it; in order."""
+    counts = [Counter(word for text in side for word in text) for side in sentences]
+    chosen = set(_frequent_words(counts, shares, round(_WORD_SHARE * num_ngrams)))
+    for ngram in _most_telling(counts, shares):
+        if len(chosen) == num_ngrams:
+            break
+        chosen.add(ngram)
+    return sorted(chosen)
+
+
+def _frequent_words(counts: list[Counter[str]], shares: list[float], num_words: int) -> Iterator[str]:
+    """Yield the most frequent words: in few words of text, "grazie" as a whole tells more than its parts."""
+    for words, share in zip(counts, shares, strict=True):
+        ranked = sorted(words.items(), key=lambda item: (-item[1], item[0]))
+        for word, _ in ranked[: int(num_words * share / sum(shares))]:
+            yield whole_of(word)
+
+
+def _most_telling(counts: list[Counter[str]], shares: list[float]) -> list[str]:
+    """Return n-grams, first those whose presence in a word tells most about its language (mutual information)."""
+    by_language: list[dict[str, float]] = []
+    for words, expected in zip(counts, shares, strict=True):
         # Every language is a distribution over words: how much text there is of it must not matter.
         share = expected * _NUM_WORDS / max(1, words.total())
         own: dict[str, float] = {}
         for word, count in words.items():
             for ngram in set(ngrams_of(word)):
                 own[ngram] = own.get(ngram, 0.0) + count * share
-        counts.append(own)
+        by_language.append(own)
     totals: Counter[str] = Counter()
-    for own in counts:
+    for own in by_language:
         totals.update(own)
     frequent = sorted(ngram for ngram, total in totals.items() if total >= _RAREST)
-    present = np.array([[own.get(ngram, 0.0) for own in counts] for ngram in frequent])
+    present = np.array([[own.get(ngram, 0.0) for own in by_language] for ngram in frequent])
     num_words = _NUM_WORDS * np.array(shares)
     information = _information(present, num_words) + _information(num_words - present, num_words)
-    best = np.argsort(-information, kind="stable")[:num_ngrams]
-    return [frequent[index] for index in sorted(best)]
+    return [frequent[index] for index in np.argsort(-information, kind="stable")]
 
 
 def _information(counts: NDArray[np.float64], num_words: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -153,6 +171,7 @@ def _fit(
     texts: Texts, num_ngrams: int, num_languages: int, num_epochs: int, decay: float, generator: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return weights [ngrams + 1, languages] that make the texts' languages most probable (Adam; decay on squares)."""
+    torch.set_num_threads(1)  # so that sums have one order; more threads would wait for each other at every step
     weights = torch.zeros(num_ngrams + 1, num_languages, requires_grad=True)
     optimizer = torch.optim.Adam([weights], lr=_LEARNING_RATE, weight_decay=decay)
     num_batches = -(-len(texts.labels) // _BATCH_TEXTS)

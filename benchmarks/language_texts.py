@@ -19,10 +19,12 @@ from heedful.config.data import TsvCorpus
 from heedful.data.readers import read_parallel
 from heedful.text.scripts import UNDETERMINED
 
-NUM_TEXTS = 20_000
+NUM_TEXTS = 30_000
 NUM_OWN_TEXTS = 100_000
 
-_CAMPAIGNS = ("did", "dm", "dw", "ei", "httt", "l", "low", "nr", "sof", "sota", "sotbe", "thot", "trow", "tsg", "utbs")
+_CAMPAIGNS = (
+    "did", "dm", "dw", "ei", "httt", "l", "low", "nr", "sof", "sota", "sotbe", "thot", "trow", "tsg", "ttb", "utbs",
+)  # fmt: skip
 FORTUNES = {"es": "fortunes-es", "it": "fortunes-it", "pl": "fortunes-pl", "cs": "fortunes-cs", "pt": "fortunes-br"}
 KINDS = {
     "stories": ("wesnoth-1.16-data", *(f"wesnoth-1.16-{name}" for name in _CAMPAIGNS)),

@@ -6,6 +6,7 @@ asked about come into question as well: that a text is in none of those asked ab
 nothing of models or translation.
 """
 
+import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -25,11 +26,22 @@ _LONGEST_TEXT = 4000
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _ASCII = re.compile("[!-~]+")
-_NO_LANGUAGE = re.compile(r"[_{}<>=\\@#]|://|^www\.|^\.{0,2}/|/[^/]*/|[a-z0-9]\.[a-z0-9]")
-"""What addresses, paths and pieces of programs have and words do not: they are in no language."""
+_NO_LANGUAGE = re.compile(
+    r"[_{}<>=\\@#;()\[\]+*]{2}|[_{}<>=\\@#\[\]]|://|^www\.|^\.{0,2}/|/[^/]*/|[a-z0-9]\.[a-z0-9]|[a-z]\d|\d[a-z]|([a-z])\1\1",
+    re.IGNORECASE,
+)
+"""What addresses, paths, pieces of programs, codes and cries have and words do not: they are in no language."""
 
 _NATS_PER_LETTER = 2.0
 """How strongly a letter of one script speaks for it against the others."""
+
+
+_ENOUGH_WORDS, _ENOUGH_LETTERS = 4, 9
+"""Words in small letters, or letters of another script, that tell enough to do without names."""
+
+_NATS_FOR_ASKED = 3.0
+"""How much more probable a language that was asked about is in advance than one that was not: whoever asks expects it,
+and a word that several languages have should not be claimed by one that nobody thought of."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +70,7 @@ def detect(text: str, languages: Sequence[str] | None = None) -> list[Detection]
     asked = None if languages is None else tuple(dict.fromkeys(languages))
     if asked is not None:
         _check(asked)
-    found = _probabilities(_prepared(text))
+    found = _probabilities(_prepared(text), asked or ())
     if asked is None:
         return _ranked(found or {UNDETERMINED: 1.0})
     if not found:
@@ -74,7 +86,7 @@ def detect(text: str, languages: Sequence[str] | None = None) -> list[Detection]
 
 def words_of(text: str) -> list[str]:
     """Return the words that are written with Latin letters, in lower case, as the n-grams are taken from them."""
-    return _words(_prepared(text))
+    return [word.lower() for word in _words(_prepared(text))]
 
 
 def _check(asked: tuple[str, ...]) -> None:
@@ -90,7 +102,7 @@ def _ranked(found: dict[str, float]) -> list[Detection]:
 
 
 def _prepared(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text[:_LONGEST_TEXT]).lower().replace("’", "'")
+    plain = unicodedata.normalize("NFKC", text[:_LONGEST_TEXT]).replace("’", "'")
     return _ASCII.sub(lambda run: " " if _NO_LANGUAGE.search(run[0]) else run[0], plain)
 
 
@@ -98,22 +110,32 @@ def _words(prepared: str) -> list[str]:
     return [word for word in _WORD.findall(prepared) if scripts.LATIN.search(word)]
 
 
-def _probabilities(prepared: str) -> dict[str, float]:
+def _telling_words(words: list[str], num_others: int) -> list[str]:
+    """Leave out what may be names where enough is left, or enough in other scripts: names are in no language."""
+    small = [word for place, word in enumerate(words) if not word[0].isupper() or len(word) == 1 or place == 0]
+    if num_others >= _ENOUGH_LETTERS:
+        return [word for word in small if word[0].islower()]
+    return small if len(small) >= _ENOUGH_WORDS else words
+
+
+def _probabilities(prepared: str, expected: Sequence[str]) -> dict[str, float]:
     """Return the probability of each language that comes into question; of none when there are no letters."""
-    count = count_scripts(prepared)
-    scores = {language: _NATS_PER_LETTER * letters for language, letters in count.by_language.items()}
-    if count.num_latin:
+    by_language = count_scripts(prepared.lower())
+    scores = {language: _NATS_PER_LETTER * letters for language, letters in by_language.items()}
+    words = [word.lower() for word in _telling_words(_words(prepared), sum(by_language.values()))]
+    if words:
         table = _table()
-        sums = table.scores(_words(prepared))
+        sums = table.scores(words)
         highest = sums.max()
-        normalizer = highest + np.log(np.exp(sums - highest).sum()) - _NATS_PER_LETTER * count.num_latin
+        normalizer = highest + np.log(np.exp(sums - highest).sum()) - _NATS_PER_LETTER * sum(map(len, words))
         latin = dict(zip(table.languages, (sums - normalizer).tolist(), strict=True))
         # A script nobody knows and an unknown language with Latin letters are one answer.
-        latin[UNDETERMINED] = max(latin[UNDETERMINED], scores.pop(UNDETERMINED, 0.0))
+        latin[UNDETERMINED] = max(latin[UNDETERMINED], scores.pop(UNDETERMINED, -math.inf))
         scores |= latin
     if not scores:
         return {}
-    odds = np.exp(np.array(list(scores.values())) - max(scores.values()))
+    sums = np.array([score + _NATS_FOR_ASKED * (language in expected) for language, score in scores.items()])
+    odds = np.exp(sums - sums.max())
     return dict(zip(scores, (odds / odds.sum()).tolist(), strict=True))
 
 

@@ -50,9 +50,14 @@ class NgramTable:
         return np.asarray(sums * _NATS)
 
 
+def whole_of(word: str) -> str:
+    """Return a word as the n-gram it is as a whole."""
+    return f"{BOUNDARY}{word[:_LONGEST_WORD]}{BOUNDARY}"
+
+
 def ngrams_of(word: str) -> list[str]:
     """Return every n-gram of a word and its two boundaries; a longer word is also one as a whole."""
-    bounded = f"{BOUNDARY}{word[:_LONGEST_WORD]}{BOUNDARY}"
+    bounded = whole_of(word)
     ngrams = [
         bounded[start : start + length]
         for length in range(1, LONGEST_NGRAM + 1)

@@ -7,7 +7,6 @@ decide. Latin letters say nothing here: text/language_detection.py looks at thei
 import re
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass
 
 CHINESE, JAPANESE = "zh", "ja"
 
@@ -63,17 +62,11 @@ LANGUAGES = tuple(sorted({language for _, _, language in _RANGES}.union(*_TELLIN
 """What can be known by its script, beside Chinese."""
 
 
-@dataclass(frozen=True)
-class ScriptCount:
-    """How much of a text is written in what, in letters: a syllable counts for two, an ideograph for three."""
+def count_scripts(text: str) -> dict[str, int]:
+    """Count the letters of a text that are not Latin, by the language they speak for.
 
-    num_latin: int
-    by_language: dict[str, int]
-    """Of the other scripts, by the language they speak for."""
-
-
-def count_scripts(text: str) -> ScriptCount:
-    """Count the letters of a text by what they say about its language."""
+    The text is in lower case. A syllable counts for two letters, an ideograph for three.
+    """
     num_han = len(_HAN.findall(text))
     others = _OTHER_LETTER.findall(text)
     letters: dict[str, Counter[str]] = {}
@@ -87,7 +80,7 @@ def count_scripts(text: str) -> ScriptCount:
     if num_han:
         ideographic = JAPANESE if num_kana >= _LEAST_KANA * (num_kana + num_han) else CHINESE
         found[ideographic] = found.get(ideographic, 0) + 3 * num_han
-    return ScriptCount(len(LATIN.findall(text)), found)
+    return found
 
 
 def _language_of(letter: str) -> str:

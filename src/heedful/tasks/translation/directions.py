@@ -18,7 +18,7 @@ _SURE = 0.8
 """How sure the detection must be to be taken at its word. Below it, one word that many languages have, such as "Hotel",
 is taken for one the model can translate from, rather than handed back or sent through a third language."""
 
-_SURE_OF_NONE = 0.95
+_SURE_OF_NONE = 0.7
 """How sure the detection must be that a text is in no language the model translates from to leave it as it is."""
 
 
@@ -105,7 +105,7 @@ class Directions:
             source = None if other.language == UNDETERMINED else other.language
             return Route(source, other.confidence, (), target, is_unknown=source is None or source != target)
         best = own[0]
-        if best.confidence < _SURE * share and target is not None:
+        if best.confidence < _SURE and target is not None:
             best = next((one for one in own if (one.language, target) in self.pairs), best)
         return self._route(best.language, best.confidence, target)
 
