@@ -45,7 +45,7 @@ def test_training_without_data_names_the_command_that_fetches_them(heedful, tmp_
     result = heedful("train", ROOT / "configs" / "multi30k_ende.toml", cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.decode() == (
-        "error: The file data/multi30k/tok/val.en.gz must exist, but does not. "
+        "error: The file data/multi30k/tok/train.en.gz must exist, but does not. "
         "Fetch the corpus: heedful data multi30k\n"
     )
     assert list(tmp_path.iterdir()) == []

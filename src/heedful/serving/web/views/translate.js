@@ -11,6 +11,7 @@ import { EXAMPLES, words } from "./translate_words.js";
 
 const REST = 300; // milliseconds without typing before the text counts
 const MOST_LOOKED_INTO = 1000; // characters
+const LEFT = ["unchanged", "unknown_language"]; // warnings that a text was not translated at all
 
 /** Another text, or other languages: what was chosen inside the last one does not hold. */
 function set(changes) {
@@ -143,7 +144,8 @@ function Translated({ chosen }) {
         ${whole && (another
           ? html`<${Another} before=${whole.text} text=${another} language=${target.value} />`
           : html`<${Shaded} whole=${whole} language=${target.value} />`)}
-        ${heard && html`<${Heard} sentences=${heard} language=${target.value} />`}
+        ${heard && html`<${Heard} sentences=${heard} language=${target.value} />
+          <${Warnings} warnings=${heard.flatMap((one) => one.warnings).filter(({ code }) => LEFT.includes(code))} />`}
         ${whole && html`<${Warnings} warnings=${whole.warnings} />`}
       </div>
       <p class="unseen" aria-live="polite" lang=${target.value}>${whole || status === "ready" ? text : ""}</p>

@@ -13,7 +13,7 @@ const NOTHING = { status: "none", request: null, whole: null, heard: null, detec
 /**
  * {status: "none" | "loading" | "ready" | "refused" | "crowded", request, detected: a code or null,
  *  whole: {text, alternatives, units, warnings, milliseconds} or null,
- *  heard: sentences {before, text, isDoubtful} or null, error: {sentence, status, seconds}}
+ *  heard: sentences {before, text, warnings} or null, error: {sentence, status, seconds}}
  */
 export const answer = signal(NOTHING);
 
@@ -95,7 +95,7 @@ async function hearSentences(asking, request, leaving) {
   const hear = (name, data) => {
     if (name === "error") throw new Error(data.error);
     if (name !== "sentence") return;
-    sentences.push({ before: data.before, text: data.text, isDoubtful: data.warnings.length > 0 });
+    sentences.push({ before: data.before, text: data.text, warnings: data.warnings });
     tell("loading");
   };
   const { q, source, target: into, model: id, beam } = asking;

@@ -92,11 +92,11 @@ export function Another({ before, text, language }) {
 /** The sentences of a long text that have come so far. */
 export function Heard({ sentences, language }) {
   const said = words();
-  const doubtful = sentences.filter((one) => one.isDoubtful).length;
+  const doubtful = sentences.filter((one) => one.warnings.length > 0).length;
   return html`
     <div class="output long" lang=${language} dir="auto">
-      <p>${sentences.map(({ before, text, isDoubtful }, number) => [
-        before, html`<span key=${number} class=${isDoubtful ? "doubtful" : ""}>${text}</span>`,
+      <p>${sentences.map(({ before, text, warnings }, number) => [
+        before, html`<span key=${number} class=${warnings.length > 0 ? "doubtful" : ""}>${text}</span>`,
       ])}</p>
     </div>
     <div class="sureness">
