@@ -2,9 +2,9 @@
 
     python benchmarks/language_learning.py --texts FOLDER
 
-fetches what benchmarks/language_texts.py names into the folder (330 MB, kept for the next time), reads data/ (or the
+fetches what benchmarks/language_texts.py names into the folder (385 MB, kept for the next time), reads data/ (or the
 folder named in HEEDFUL_DATA), and writes the table that ships with the package. It takes about ten minutes on one core;
-the same texts give the same table. The model sees whole sentences, pieces of one to three words, and the words of a
+the same texts give the same table. The model sees pieces of up to six words, of one to three, and the words of a
 dictionary, so that its probabilities hold for short inputs too. Using it is the business of
 heedful/text/language_detection.py.
 """

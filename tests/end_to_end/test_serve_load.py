@@ -94,7 +94,10 @@ def test_clients_that_vanish_stop_costing(server: ServerProcess) -> None:
             one.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
         started = time.monotonic()
-        assert (await ask(server, "/translate", request(SENTENCES[0]))).status == 200
+        # The server may not have heard yet that they are gone, and may refuse whoever is as quick as that.
+        while (await ask(server, "/translate", request(SENTENCES[0]))).status != 200:
+            await asyncio.sleep(0.05)
+            assert time.monotonic() - started < 2.5
         return time.monotonic() - started
 
     before = metric(server, "heedful_abandoned_items_total")
