@@ -53,7 +53,7 @@ def score_labels(probabilities: NDArray[np.floating], truths: Sequence[int]) -> 
     probabilities = np.asarray(probabilities, dtype=np.float64)
     truth = np.asarray(truths, dtype=np.int64)
     decided = probabilities.argmax(axis=1)
-    sureness = probabilities[np.arange(len(truth)), decided]
+    confidence = probabilities[np.arange(len(truth)), decided]
     num_labels = probabilities.shape[1]
     right = decided == truth
     of_truth = probabilities[np.arange(len(truth)), truth]
@@ -67,8 +67,8 @@ def score_labels(probabilities: NDArray[np.floating], truths: Sequence[int]) -> 
         macro_f1=Measure("macro-F1", macro_f1(table), *bootstrap_interval(resampled_f1, len(truth))),
         calibration_error=Measure(
             "calibration error",
-            calibration_error(sureness, right),
-            *bootstrap_interval(lambda chosen: calibration_error(sureness[chosen], right[chosen]), len(truth)),
+            calibration_error(confidence, right),
+            *bootstrap_interval(lambda chosen: calibration_error(confidence[chosen], right[chosen]), len(truth)),
         ),
         loss=float(-np.log(np.maximum(of_truth, np.finfo(np.float64).tiny)).mean()),
         confusion=table,
@@ -99,15 +99,15 @@ def macro_f1(confusion: NDArray[np.int64]) -> float:
     return float(f1[occurs].mean()) if occurs.any() else 0.0
 
 
-def calibration_error(sureness: NDArray[np.floating], right: NDArray[np.bool_], num_bins: int = _NUM_BINS) -> float:
+def calibration_error(confidence: NDArray[np.floating], right: NDArray[np.bool_], num_bins: int = _NUM_BINS) -> float:
     """Return the expected calibration error (Guo et al., 2017, equation 3), with bins of equal width.
 
-    sureness [batch] is the probability of each decision. In every bin: |share of right ones - mean probability|,
+    confidence [batch] is the probability of each decision. In every bin: |share of right ones - mean probability|,
     averaged with the number of documents in the bin.
     """
-    bins = np.clip(np.ceil(np.asarray(sureness) * num_bins).astype(np.int64) - 1, 0, num_bins - 1)
-    gaps = np.bincount(bins, weights=right.astype(np.float64) - sureness, minlength=num_bins)
-    return float(np.abs(gaps).sum() / max(1, len(sureness)))
+    bins = np.clip(np.ceil(np.asarray(confidence) * num_bins).astype(np.int64) - 1, 0, num_bins - 1)
+    gaps = np.bincount(bins, weights=right.astype(np.float64) - confidence, minlength=num_bins)
+    return float(np.abs(gaps).sum() / max(1, len(confidence)))
 
 
 def wilson_interval(num_right: int, num_all: int, z: float = 1.959963984540054) -> tuple[float, float]:

@@ -54,18 +54,18 @@ class ClassificationValidator:
         log_probs = classifier.decide([torch.from_numpy(path) for path in paths]).numpy()
         log_probs = log_probs - np.logaddexp.reduce(log_probs, axis=1, keepdims=True)  # [batch, classes]
         truth, decided = self._tokens.labels, log_probs.argmax(axis=1)
-        sureness = np.exp(log_probs.max(axis=1))
+        confidence = np.exp(log_probs.max(axis=1))
         numbers = {
             "loss": float(-log_probs[np.arange(len(truth)), truth].mean()),
             "accuracy": float((decided == truth).mean()),
             "macro_f1": macro_f1(confusion_matrix(truth, decided, len(self._labels))),
-            "calibration_error": calibration_error(sureness, decided == truth),
+            "calibration_error": calibration_error(confidence, decided == truth),
         }
         if len(paths) > 1:
             for name, logits in zip(_PATHS, paths, strict=True):
                 numbers[f"accuracy_{name}"] = float((logits.argmax(axis=1) == truth).mean())
             numbers["best_share"] = best_share(paths, truth)
-        return Validation(numbers, self._samples(decided, sureness))
+        return Validation(numbers, self._samples(decided, confidence))
 
     def _path_logits(self, model: ClassifierModel) -> NDArray[np.float64]:
         """Return the logits of each path for each document, [paths, batch, classes]."""
@@ -79,16 +79,16 @@ class ClassificationValidator:
         assert found is not None, "a run has at least one document to be judged on"
         return found
 
-    def _samples(self, decided: NDArray[np.int64], sureness: NDArray[np.float64]) -> list[Record]:
+    def _samples(self, decided: NDArray[np.int64], confidence: NDArray[np.float64]) -> list[Record]:
         """Return the mistakes it was surest of."""
         wrong = np.flatnonzero(decided != self._tokens.labels)
-        surest = wrong[np.argsort(-sureness[wrong], kind="stable")][: self._num_samples]
+        surest = wrong[np.argsort(-confidence[wrong], kind="stable")][: self._num_samples]
         return [
             {
                 "text": self._documents[number].text[:_LONGEST_SAMPLE],
                 "label": self._documents[number].label,
                 "decided": self._labels[decided[number]],
-                "probability": round(float(sureness[number]), 4),
+                "probability": round(float(confidence[number]), 4),
             }
             for number in surest.tolist()
         ]

@@ -14,7 +14,7 @@ from heedful.tasks.translation.directions import Directions, Route
 from heedful.text.sentences import split_sentences, split_to_fit
 from heedful.text.tokenizer import Tokenizer
 
-_INDENT = re.compile(r"\s*")
+_INDENT = re.compile(r"\s*(?:[-*•·–—]\s+)?")
 _FIRST_CJK = "\u2e80"
 
 
@@ -33,7 +33,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a text: what stands before its first word, and its units; a blank line has none."""
+    """One line of a text: white space and list marker before its first word, and its units; a blank line has none."""
 
     indent: str
     units: tuple[Unit, ...]
@@ -70,11 +70,14 @@ class Planner:
         """Settle languages and units; a `UserError` says what cannot be done. None is what the user left open."""
         texts = [without_surrogates(text) for text in texts]
         routes = [self.directions.route(text if text.strip() else "", source, target) for text in texts]
-        lines_of = [text.split("\n") if route.steps else [] for text, route in zip(texts, routes, strict=True)]
+        lines_of = [
+            [_cut_indent(line) for line in text.split("\n")] if route.steps else []
+            for text, route in zip(texts, routes, strict=True)
+        ]
         steps = [route.steps for route, lines in zip(routes, lines_of, strict=True) for _ in lines]
-        units = iter(self.units([line for lines in lines_of for line in lines], steps))
+        units = iter(self.units([line for lines in lines_of for _, line in lines], steps))
         return [
-            TextPlan(text, route, tuple(Line(_indent(line), tuple(next(units))) for line in lines))
+            TextPlan(text, route, tuple(Line(indent, tuple(next(units))) for indent, _ in lines))
             for text, route, lines in zip(texts, routes, lines_of, strict=True)
         ]
 
@@ -142,6 +145,10 @@ def without_surrogates(text: str) -> str:
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _indent(line: str) -> str:
+def _cut_indent(line: str) -> tuple[str, str]:
+    """Cut a line before its first word; one that has none is blank, or is taken as it is."""
     found = _INDENT.match(line)
-    return found[0] if found and line.strip() else ""
+    end = found.end() if found else 0
+    if end == len(line):
+        return "", line
+    return line[:end], line[end:]

@@ -69,7 +69,7 @@ export function wordsOf({ text, tokens, tokenLogProbs }) {
 export function linesOf(text, units) {
   const rest = [...units];
   return text.split("\n").map((line) => {
-    let at = line.length - line.trimStart().length;
+    let at = rest[0]?.text ? Math.max(line.indexOf(rest[0].text), 0) : 0; // an indentation or a list marker before it
     const row = at > 0 ? [{ text: line.slice(0, at) }] : [];
     while (rest.length > 0 && rest[0].text && line.startsWith(rest[0].text, at)) {
       const unit = rest.shift();
