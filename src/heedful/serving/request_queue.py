@@ -284,7 +284,12 @@ class Batcher(Generic[AnyKey, AnyResult]):
         self._observer.on_batch(len(run.batch), num_tokens, run.seconds)
 
     def _let_others_go_first(self, run: _Run[AnyKey, AnyResult]) -> None:
-        """Interrupt a batch that has been running for a while, when somebody waits who has had less of the worker."""
+        """Interrupt a batch that has been running for a while, when somebody waits who has had less of the worker.
+
+        Never one that has the model to itself: it may have changed it, as who switches heads off does.
+        """
+        if run.batch[0].is_alone:
+            return
         is_time = time.monotonic() - run.resumed >= self._limits.slice_seconds
         if not is_time or not self._queue.num_waiting or len(self._runs) >= self._limits.max_interrupted:
             return

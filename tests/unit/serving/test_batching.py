@@ -349,6 +349,20 @@ def test_a_long_batch_is_interrupted_for_a_short_one_of_another(caller: Caller) 
     run(scene)
 
 
+def test_what_has_the_model_to_itself_is_never_interrupted() -> None:
+    async def scene() -> None:
+        it = Scene(replace(LIMITS, slice_seconds=0.01, deadline_seconds=60, max_queued_tokens=9999))
+        held = it.put("long", tokens=256, alone=True)
+        await it.until(lambda: bool(it.worker.batches))
+        short = it.put("short", caller=ANOTHER)
+        await asyncio.sleep(0.1)
+        assert it.worker.batches == [["long"]], "it may have changed the model, as who switches heads off does"
+        it.worker.gate.set()
+        assert [await held.outcome, await short.outcome] == ["k:LONG", "k:SHORT"]
+
+    run(scene)
+
+
 def test_who_goes_away_while_it_is_interrupted_is_not_gone_on_with() -> None:
     async def scene() -> None:
         it = Scene(replace(LIMITS, slice_seconds=0.01))
