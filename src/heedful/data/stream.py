@@ -1,6 +1,6 @@
 """The endless stream of training batches: batch number n is a function of the seed and n, and of nothing else.
 
-Joins the token store, the order of batching.py and subword dropout. A run that resumes asks for the next position and
+Joins the token store, the order of packing.py and subword dropout. A run that resumes asks for the next position and
 gets the batch it would have got (decision 002). This file knows nothing of models or devices.
 """
 

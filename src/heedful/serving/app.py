@@ -1,7 +1,7 @@
 """The routes: what each takes, which model does it, and what it answers.
 
 LibreTranslate's `/translate`, `/languages` and `/detect`, so that its clients work; ours under `/api/`; and what
-operators ask for. Routes that look into models are in tracing.py, those of runs in following.py, the page's files in
+operators ask for. Routes that look into models are in trace_routes.py, those of runs in following.py, the page's files in
 pages.py. Checks that hold for every request are in guard.py.
 """
 

@@ -1,7 +1,7 @@
 """The model folder of a translation model: everything it is, and nothing else, what one ships.
 
     config.json         what the model is, its languages, special ids and search settings
-    model.safetensors   the weights, in fp32 or in int8 (rounded_weights.py)
+    model.safetensors   the weights, in fp32 or in int8 (quantized_weights.py)
 
 and the other files that every model folder has (folder_files.py).
 """

@@ -2,7 +2,7 @@
 
 For the doctor: how fast, and how much memory. What is kept for the backward pass is counted while it is kept, so no
 formula has to know the model. On a CPU a batch that takes long is cut to a part, and what was counted is scaled up
-again. Translation has a formula for the memory (tasks/translation/estimate.py) and its own trial (training_speed.py).
+again. Translation has a formula for the memory (tasks/translation/estimate.py) and its own trial (speed.py).
 """
 
 import time

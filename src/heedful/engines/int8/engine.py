@@ -2,7 +2,7 @@
 
 Weights become signed bytes with one scale for each output (|w| ≤ 127 · scale); activations are rounded row by row while
 the engine runs, so that a sentence's result does not depend on its batch: to 8 bits on processors with AVX-512 VNNI, to
-16 on all others. The arithmetic is in `heedful.native`; this file hands it the weights and speaks to the search. It
+16 on all others. The arithmetic is in the C++ beside it; this file hands it the weights and speaks to the search. It
 cannot be trained.
 """
 
