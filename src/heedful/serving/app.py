@@ -1,8 +1,8 @@
 """The routes: what each takes, which model does it, and what it answers.
 
 LibreTranslate's `/translate`, `/languages` and `/detect`, so that its clients work; ours under `/api/`; and what
-operators ask for. Routes that look into models are in trace_routes.py, those of runs in following.py, the page's files in
-pages.py. Checks that hold for every request are in guard.py.
+operators ask for. Routes that look into models are in trace_routes.py, those of runs in following.py, the page's files
+in pages.py. Checks that hold for every request are in guard.py.
 """
 
 import asyncio
