@@ -186,7 +186,7 @@ def hostile_model() -> tuple[ModelFolder[TranslatorDescription], Tokenizer]:
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory, chromium) -> Iterator[tuple[ServerProcess, Tokenizer]]:
+def hostile(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[tuple[ServerProcess, Tokenizer]]:
     root = tmp_path_factory.mktemp("hostile")
     folder, tokenizer = hostile_model()
     for name in (MODEL_NAME, "${alert(1)}"):
@@ -228,7 +228,9 @@ def test_there_are_more_than_two_hundred_payloads() -> None:
     assert len(pieces) >= 120
 
 
-def test_as_sentence_and_as_tokens_it_stays_text(hostile, visited) -> None:
+def test_as_sentence_and_as_tokens_it_stays_text(
+    hostile: tuple[ServerProcess, Tokenizer], visited: Callable[..., Any]
+) -> None:
     server, tokenizer = hostile
     views = ("heads", "attention", "decoding")
     with visited(server, "?view=attention&source=en&target=de&text=hello") as page:
@@ -254,7 +256,7 @@ def test_as_sentence_and_as_tokens_it_stays_text(hostile, visited) -> None:
         assert strange(page) == []
 
 
-def test_as_translation_it_stays_text(hostile, visited) -> None:
+def test_as_translation_it_stays_text(hostile: tuple[ServerProcess, Tokenizer], visited: Callable[..., Any]) -> None:
     """The server's own answers, in which every text is a payload, as from a model that was trained to harm."""
     server, _ = hostile
     with visited(server, "?source=en&target=de&text=hello", width=390) as page:
@@ -289,7 +291,9 @@ def test_as_translation_it_stays_text(hostile, visited) -> None:
         assert page.evaluate(COUNTS) == before
 
 
-def test_as_name_of_a_model_or_in_a_run_it_stays_text(hostile, visited) -> None:
+def test_as_name_of_a_model_or_in_a_run_it_stays_text(
+    hostile: tuple[ServerProcess, Tokenizer], visited: Callable[..., Any]
+) -> None:
     server, _ = hostile
     with visited(server, "?text=hello&source=en&target=de") as page:
         settle(page)
@@ -317,7 +321,7 @@ def test_as_name_of_a_model_or_in_a_run_it_stays_text(hostile, visited) -> None:
         assert page.evaluate(COUNTS)["img"] == 0
 
 
-def test_in_the_address_it_stays_text(hostile, visited) -> None:
+def test_in_the_address_it_stays_text(hostile: tuple[ServerProcess, Tokenizer], visited: Callable[..., Any]) -> None:
     server, _ = hostile
     names = ("model", "source", "target", "kind", "layer", "head", "step", "held", "mass", "shading", "prefix", "off")
     more = ("run", "runs", "checkpoint", "chapter", "language", "side", "position", "dimension", "order", "beam")
@@ -336,8 +340,8 @@ def test_in_the_address_it_stays_text(hostile, visited) -> None:
         assert strange(page) == []
         assert page.evaluate(COUNTS) == before
     for payload in random.Random(5).sample(PAYLOADS, 4):
-        query = "&".join(f"{name}={quote(payload)}" for name in ("view", "text", *names, *more))
-        with visited(server, f"?{query}", allow="400") as page:
+        address = "&".join(f"{name}={quote(payload)}" for name in ("view", "text", *names, *more))
+        with visited(server, f"?{address}", allow="400") as page:
             settle(page)
             assert page.locator("#evil, [onerror], [onload], main img, main iframe, main script").count() == 0
             assert page.locator("textarea").input_value() == payload

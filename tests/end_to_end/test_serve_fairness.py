@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks.load import Answer, ServerProcess, ask, counts, quantile
@@ -46,7 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
         assert "Traceback" not in "".join(process.log)
 
 
-def long(text: str, **more: object) -> dict[str, object]:
+def long(text: str, **more: Any) -> dict[str, object]:
     return {"q": text, "source": "en", "target": "de", "beam": 16, **more}
 
 

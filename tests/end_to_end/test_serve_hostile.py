@@ -15,6 +15,7 @@ import time
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -359,10 +360,10 @@ def test_no_generated_request_breaks_it(server: ServerProcess) -> None:
             draw(operation, mode, max_examples=12 if has_input else 2)
 
 
-def draw(operation: schemathesis.APIOperation, mode: GenerationMode, max_examples: int) -> None:
+def draw(operation: schemathesis.APIOperation[Any, Any, Any, Any], mode: GenerationMode, max_examples: int) -> None:
     @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
     @hypothesis.settings(max_examples=max_examples, suppress_health_check=list(hypothesis.HealthCheck))
-    def call(case: schemathesis.Case) -> None:
+    def call(case: schemathesis.Case[Any]) -> None:
         # What a schema cannot say, as which languages go together, is refused: good data may get a 4xx.
         case.call_and_validate(
             headers={"Authorization": f"Bearer {KEY}"}, timeout=10, excluded_checks=[positive_data_acceptance]

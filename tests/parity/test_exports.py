@@ -1,6 +1,7 @@
 """Our models, exported, compute the same thing in other people's engines."""
 
 from pathlib import Path
+from typing import Any
 
 import ctranslate2
 import pytest
@@ -26,7 +27,7 @@ from tests.support.own_model import make_own_model
     ],
     ids=["interleaved", "halves", "two_way", "untied"],
 )
-def test_marian_export_has_our_logits(shape: dict, tmp_path: Path) -> None:
+def test_marian_export_has_our_logits(shape: dict[str, Any], tmp_path: Path) -> None:
     folder = make_own_model(**shape)
     export_marian(folder, tmp_path / "marian")
     theirs = MarianMTModel.from_pretrained(tmp_path / "marian").eval()
@@ -84,7 +85,7 @@ def assert_ctranslate2_agrees(folder: ModelFolder[TranslatorDescription], out: P
     ],
     ids=["post", "pre", "learned"],
 )
-def test_ctranslate2_writes_our_greedy_tokens(shape: dict, tmp_path: Path) -> None:
+def test_ctranslate2_writes_our_greedy_tokens(shape: dict[str, Any], tmp_path: Path) -> None:
     assert_ctranslate2_agrees(make_own_model(**shape), tmp_path / "ct2")
 
 

@@ -83,7 +83,7 @@ def test_search_finds_the_tokens_of_generate(
         forbidden_ids=(special.pad,),
         length_penalty=0.0,
     )
-    expected = theirs.generate(
+    expected = theirs.generate(  # type: ignore[misc]
         input_ids=source_ids,
         attention_mask=source_mask.long(),
         num_beams=beam_size,

@@ -1,5 +1,7 @@
 """A small model of ours with a tokenizer of ours, for exports: what `heedful train` would make, untrained."""
 
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -28,7 +30,7 @@ def make_characters(order: int) -> Subwords:
     )
 
 
-def make_own_model(*, shared: bool = True, **shape: object) -> ModelFolder[TranslatorDescription]:
+def make_own_model(*, shared: bool = True, **shape: Any) -> ModelFolder[TranslatorDescription]:
     """Make a tokenizer of characters and draw weights; `shape` overrides the model's config."""
     source = make_characters(1)
     tokenizer = Tokenizer(

@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sentencepiece
@@ -40,7 +41,7 @@ CONFIG = {
 }
 
 
-def small_model(**changes: object) -> ModelFolder[TranslatorDescription]:
+def small_model(**changes: Any) -> ModelFolder[TranslatorDescription]:
     base = {"dim": 8, "num_heads": 2, "hidden_dim": 12, "num_encoder_layers": 1, "num_decoder_layers": 1}
     config = TransformerConfig.model_validate({**base, **changes})
     model = build_model(config, source_vocab_size=len(PIECES), target_vocab_size=len(PIECES), pad_id=0)
@@ -58,7 +59,7 @@ def small_model(**changes: object) -> ModelFolder[TranslatorDescription]:
     )
 
 
-def write_folder(path: Path, **changes: object) -> Path:
+def write_folder(path: Path, **changes: Any) -> Path:
     path.mkdir()
     for name in ("source.spm", "target.spm"):
         with (path / name).open("wb") as stream:
@@ -110,7 +111,7 @@ def test_multilingual_model_has_language_tags_and_survives_its_folder(tmp_path: 
         ),
     ],
 )
-def test_other_architectures_are_refused(changes: dict, sentence: str, tmp_path: Path) -> None:
+def test_other_architectures_are_refused(changes: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     assert refusal(write_folder(tmp_path / "opus", **changes)) == f"MARIAN/config.json: {sentence}"
 
 
@@ -126,7 +127,7 @@ def test_other_architectures_are_refused(changes: dict, sentence: str, tmp_path:
         ({"num_beams": "many"}, "beam_size"),
     ],
 )
-def test_absurd_numbers_are_refused(changes: dict, name: str, tmp_path: Path) -> None:
+def test_absurd_numbers_are_refused(changes: dict[str, Any], name: str, tmp_path: Path) -> None:
     found = refusal(write_folder(tmp_path / "marian", **changes))
     assert found.startswith(f"MARIAN/config.json must describe a model this Heedful knows, but its {name} does not: ")
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -22,7 +23,7 @@ from heedful.storage.quantized_weights import RoundedWeights
 SHAPE = {"dim": 32, "num_heads": 2, "hidden_dim": 64, "num_encoder_layers": 1, "num_decoder_layers": 1}
 
 
-def make_folder(**settings: object) -> ModelFolder[TranslatorDescription]:
+def make_folder(**settings: Any) -> ModelFolder[TranslatorDescription]:
     config = TransformerConfig.model_validate({**SHAPE, **settings})
     generator = torch.Generator().manual_seed(0)
     model = build_model(config, source_vocab_size=50, target_vocab_size=50, pad_id=0, generator=generator)

@@ -112,7 +112,7 @@ def test_a_cell_of_the_grid_is_what_the_written_model_gets(folders: list[Path], 
     for number, cell in enumerate(cells):
         path = model_folder(tmp_path / str(number), 1)
         assert write_settings(path, cell) == path
-        assert load_model_folder(path, TranslatorDescription).decoding.extra_tokens == 4
+        assert load_model_folder(path, TranslatorDescription).description.decoding.extra_tokens == 4
         written = load(path)
         for it in directions:
             texts = written.translate(it.sources, from_=it.source_language, to=it.target_language)
