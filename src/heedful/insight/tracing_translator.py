@@ -3,6 +3,7 @@
 from typing import Literal, overload
 
 from heedful.insight.trace import Trace, trace_translation
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 
 
@@ -63,8 +64,8 @@ class TracingTranslator(Translator):
         trace: bool = False,
     ) -> str | list[str] | Trace | list[Trace]:
         """Translate a text, or a list of texts; with `trace`, into what shows how: see `Trace`."""
-        if trace and isinstance(text, str):
-            return trace_translation(self, text, to=to, from_=from_, beam_size=beam_size)
         if trace:
-            return [trace_translation(self, one, to=to, from_=from_, beam_size=beam_size) for one in text]
+            plans = self.plan([text] if isinstance(text, str) else text, TranslationRequest(from_, to))
+            traces = [trace_translation(self, plan, beam_size=beam_size) for plan in plans]
+            return traces[0] if isinstance(text, str) else traces
         return super().translate(text, to=to, from_=from_, beam_size=beam_size)

@@ -43,9 +43,10 @@ from heedful.serving.rendering import answer_of, label_of, languages_of, percent
 from heedful.serving.request_queue import RefusedError
 from heedful.serving.routing import EVENTS, EventStream, Server, body_of, ending_with_error, takes
 from heedful.serving.trace_routes import add_other_traces, add_traces
-from heedful.serving.translating import Asked, SentenceDone, TranslationEngine, Written
+from heedful.serving.translating import SentenceDone, TranslationEngine, Written
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import Piece, Wish, WritingEngine
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translated import assemble_all
 from heedful.text.language_detection import detect
 
@@ -67,7 +68,10 @@ _WORK: dict[str, type[Workplace]] = {
     "/translate": TranslationEngine,
     "/api/translate/stream": TranslationEngine,
     "/api/trace": TranslationEngine,
+    "/api/trace/ablation": TranslationEngine,
+    "/api/trace/attribution": TranslationEngine,
     "/api/trace/cell": TranslationEngine,
+    "/api/trace/heads": TranslationEngine,
     "/api/positions": TranslationEngine,
     "/api/classify": LabellingEngine,
     "/api/classify/trace": LabellingEngine,
@@ -131,11 +135,12 @@ def _add_libretranslate(app: FastAPI, server: Server) -> None:
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
         check_characters(texts, server.limits.max_characters)
         source = None if asked.source == "auto" else asked.source
-        engine = server.engines.find_translator(asked.model, source, asked.target)
-        wanted = Asked(source, asked.target, asked.beam, asked.alternatives + 1)
+        wanted = TranslationRequest(source, asked.target, asked.beam, asked.alternatives + 1)
+        engine = server.engines.find_translator(asked.model, wanted)
         engine.check_open()
         num_characters = sum(map(len, texts))
-        plans = await server.preparation.prepare(lambda: engine.plan(texts, wanted), num_characters)
+        planner = engine.translator.planner
+        plans = await server.preparation.prepare(lambda: planner.plan(texts, wanted), num_characters)
         done = await engine.translate(plans, wanted)
         return await server.preparation.render(
             lambda: JSONResponse(answer_of(asked, assemble_all(plans, done))), num_characters
@@ -191,10 +196,12 @@ def _add_own(app: FastAPI, server: Server) -> None:
         asked = await body_of(StreamRequest, request, server)
         check_characters([asked.q], server.limits.max_characters)
         source = None if asked.source == "auto" else asked.source
-        engine = server.engines.find_translator(asked.model, source, asked.target)
-        wanted = Asked(source, asked.target, asked.beam)
+        wanted = TranslationRequest(source, asked.target, asked.beam)
+        engine = server.engines.find_translator(asked.model, wanted)
         engine.check_open()
-        (plan,) = await server.preparation.prepare(lambda: engine.plan([asked.q], wanted), len(asked.q))
+        (plan,) = await server.preparation.prepare(
+            lambda: engine.translator.planner.plan([asked.q], wanted), len(asked.q)
+        )
         events = engine.stream(plan, wanted)
         first = await anext(events, None)  # a refusal comes before the first event, with its own status
         return EventStream(ending_with_error(_told(first, events)))

@@ -13,6 +13,7 @@ from heedful.serving.limits import Limits
 from heedful.serving.request_queue import Observer
 from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace, unhurried
 from heedful.tasks.translation.plan import TextPlan, Unit, gap_between
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translated import Alternative, TranslatedUnit, assemble
 from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import one_line
@@ -26,16 +27,6 @@ class TranslationKey:
 
     beam_size: int | None
     n_best: int
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a request asks of a model, beside the text."""
-
-    source: str | None = None
-    target: str | None = None
-    beam_size: int | None = None
-    n_best: int = 1
 
 
 @dataclass(frozen=True)
@@ -63,18 +54,13 @@ class TranslationEngine(Workplace):
         self.translator = translator
         super().__init__(model_id, limits, observer)
 
-    def plan(self, texts: Sequence[str], asked: Asked) -> list[TextPlan]:
-        """Settle languages and units of the texts; raises `UserError` for what cannot be done."""
-        self.translator.directions.check(asked.source, asked.target)
-        return self.translator.planner.plan(texts, asked.source, asked.target)
-
-    async def translate(self, plans: Sequence[TextPlan], asked: Asked) -> list[TranslatedUnit]:
+    async def translate(self, plans: Sequence[TextPlan], request: TranslationRequest) -> list[TranslatedUnit]:
         """Translate the units of planned texts together with whatever else is waiting; raises `RefusedError`."""
         units = (unit for plan in plans for unit in plan.units)
-        key = TranslationKey(asked.beam_size, asked.n_best)
+        key = TranslationKey(request.beam_size, request.n_best)
         return await self.results([self.item(key, unit, len(unit.source_ids)) async for unit in unhurried(units)])
 
-    async def stream(self, plan: TextPlan, asked: Asked) -> AsyncIterator[Written | SentenceDone]:
+    async def stream(self, plan: TextPlan, request: TranslationRequest) -> AsyncIterator[Written | SentenceDone]:
         """Translate a planned text and yield each sentence when it is done; greedy search also tells its tokens.
 
         A beam search changes its mind until a sentence ends, so nothing of it is told before. All sentences are
@@ -85,8 +71,8 @@ class TranslationEngine(Workplace):
             left = assemble(plan, [])
             yield SentenceDone("", TranslatedUnit(plan.text, left.alternatives, left.warnings))
             return
-        is_told = asked.beam_size == 1 and asked.n_best == 1
-        key = TranslationKey(asked.beam_size, asked.n_best)
+        is_told = request.beam_size == 1 and request.n_best == 1
+        key = TranslationKey(request.beam_size, request.n_best)
         heard: list[asyncio.Queue[Written | None]] = []
         items = []
         async for unit in unhurried(plan.units):

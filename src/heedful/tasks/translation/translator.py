@@ -22,10 +22,13 @@ from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, find_warnings
-from heedful.tasks.translation.plan import Planner, Unit
+from heedful.tasks.translation.plan import Planner, TextPlan, Unit
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translated import Alternative, TranslatedUnit, Translation, assemble_all
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
+
+_ALL_LEFT_OPEN = TranslationRequest()
 
 
 @dataclass(frozen=True)
@@ -124,9 +127,14 @@ class Translator:
         `n_best` does not change the translation. `from_` None detects the language of each text, where the model knows
         several.
         """
-        request = self._request(to, from_, beam_size, n_best)
-        plans = self.planner.plan(texts, from_, to)
+        request = self._search_request(beam_size, n_best)
+        plans = self.plan(texts, TranslationRequest(from_, to))
         return assemble_all(plans, self._translate_units([unit for plan in plans for unit in plan.units], request))
+
+    def plan(self, texts: Sequence[str], request: TranslationRequest = _ALL_LEFT_OPEN) -> list[TextPlan]:
+        """Settle languages and units of texts, before anything is translated; a `UserError` says what cannot be."""
+        self.directions.check(request.source, request.target)
+        return self.planner.plan(texts, request)
 
     @property
     def planner(self) -> Planner:
