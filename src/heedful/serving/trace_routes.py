@@ -7,10 +7,9 @@ is to see is made in insight/.
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from heedful.insight.ablation import Head, ablate, head_changes
 from heedful.insight.attention_cell import open_cell
@@ -29,7 +28,7 @@ from heedful.insight.view_payloads import (
 )
 from heedful.serving.bodies import BadRequestError
 from heedful.serving.labelling import LabellingEngine
-from heedful.serving.routing import Server, asks, body_of, query_of, takes
+from heedful.serving.routing import Api, Server
 from heedful.serving.trace_requests import (
     AblationRequest,
     CellRequest,
@@ -46,19 +45,18 @@ from heedful.serving.writing import WritingEngine
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 
-Traced = TypeVar("Traced", bound=TracedRequest)
 Look = Callable[[Translator, Check], dict[str, Any]]
 """Looks into a translator; asks between its parts whether to go on."""
 
 
-def add_traces(app: FastAPI, server: Server) -> None:
+def add_traces(api: Api) -> None:
     """Add the routes for translators and their checkpoints."""
+    server = api.server
 
-    @app.post("/api/trace", openapi_extra=takes(TraceRequest), tags=["heedful"])
-    async def trace(request: Request) -> Response:
+    @api.post("/api/trace", TraceRequest, work=TranslationEngine)
+    async def trace(asked: TraceRequest) -> Response:
         """Translate one sentence and show how: tokens, attention, and the beam."""
-        asked = await body_of(TraceRequest, request, server)
-        _check_length(len(asked.q) + len(asked.hypothesis or ""), server.limits.max_trace_characters)
+        _check_length(asked.q + (asked.hypothesis or ""), server)
         languages = TranslationRequest(None if asked.source == "auto" else asked.source, asked.target)
 
         def look(translator: Translator, _: Check) -> dict[str, Any]:
@@ -76,10 +74,10 @@ def add_traces(app: FastAPI, server: Server) -> None:
 
         return await _look(server, asked, look, languages)
 
-    @app.post("/api/trace/attribution", openapi_extra=takes(TracedRequest), tags=["heedful"])
-    async def attribution(request: Request) -> Response:
+    @api.post("/api/trace/attribution", TracedRequest, work=TranslationEngine)
+    async def attribution(asked: TracedRequest) -> Response:
         """Say which source tokens each token of a translation rests on."""
-        asked = await _traced(TracedRequest, request, server)
+        _check_length(asked.q, server)
 
         def look(translator: Translator, check: Check) -> dict[str, Any]:
             found = attribute(translator.readable_model, _pair(translator, asked), before_pass=check)
@@ -87,10 +85,10 @@ def add_traces(app: FastAPI, server: Server) -> None:
 
         return await _look(server, asked, look)
 
-    @app.post("/api/trace/heads", openapi_extra=takes(TracedRequest), tags=["heedful"])
-    async def heads(request: Request) -> Response:
+    @api.post("/api/trace/heads", TracedRequest, work=TranslationEngine)
+    async def heads(asked: TracedRequest) -> Response:
         """Say what a translation loses without each head."""
-        asked = await _traced(TracedRequest, request, server)
+        _check_length(asked.q, server)
 
         def look(translator: Translator, check: Check) -> dict[str, Any]:
             changes = head_changes(translator, _pair(translator, asked), before_pass=check)
@@ -98,10 +96,10 @@ def add_traces(app: FastAPI, server: Server) -> None:
 
         return await _look(server, asked, look)
 
-    @app.post("/api/trace/ablation", openapi_extra=takes(AblationRequest), tags=["heedful"])
-    async def ablation(request: Request) -> Response:
+    @api.post("/api/trace/ablation", AblationRequest, work=TranslationEngine)
+    async def ablation(asked: AblationRequest) -> Response:
         """Translate the sentence of a trace again with heads switched off."""
-        asked = await _traced(AblationRequest, request, server)
+        _check_length(asked.q, server)
         off = {Head(*place) for place in asked.headsOff}
 
         def look(translator: Translator, _: Check) -> dict[str, Any]:
@@ -110,10 +108,10 @@ def add_traces(app: FastAPI, server: Server) -> None:
 
         return await _look(server, asked, look)
 
-    @app.post("/api/trace/cell", openapi_extra=takes(CellRequest), tags=["heedful"])
-    async def cell(request: Request) -> Response:
+    @api.post("/api/trace/cell", CellRequest, work=TranslationEngine)
+    async def cell(asked: CellRequest) -> Response:
         """Open one cell of an attention map: query, key, their product, and the softmax of the row."""
-        asked = await _traced(CellRequest, request, server)
+        _check_length(asked.q, server)
 
         def look(translator: Translator, _: Check) -> dict[str, Any]:
             place = {name: getattr(asked, name) for name in ("layer", "head", "row", "column")}
@@ -121,10 +119,9 @@ def add_traces(app: FastAPI, server: Server) -> None:
 
         return await _look(server, asked, look)
 
-    @app.get("/api/positions", openapi_extra=asks(PositionsQuery), tags=["heedful"])
-    async def positions(request: Request) -> Response:
+    @api.get("/api/positions", PositionsQuery)
+    async def positions(asked: PositionsQuery) -> Response:
         """Give the table a translator adds to its embeddings, and how alike its rows are."""
-        asked = query_of(PositionsQuery, request)
         engine = server.engines.find(TranslationEngine, asked.model)
         return await _show(
             server,
@@ -134,14 +131,14 @@ def add_traces(app: FastAPI, server: Server) -> None:
         )
 
 
-def add_other_traces(app: FastAPI, server: Server) -> None:
+def add_other_traces(api: Api) -> None:
     """Add the routes for classifiers and language models."""
+    server = api.server
 
-    @app.post("/api/classify/trace", openapi_extra=takes(ClassifyTraceRequest), tags=["heedful"])
-    async def classify(request: Request) -> Response:
+    @api.post("/api/classify/trace", ClassifyTraceRequest, work=LabellingEngine)
+    async def classify(asked: ClassifyTraceRequest) -> Response:
         """Put a label on one text and show what moved the decision and where the heads look."""
-        asked = await body_of(ClassifyTraceRequest, request, server)
-        _check_length(len(asked.q), server.limits.max_trace_characters)
+        _check_length(asked.q, server)
         engine = server.engines.find(LabellingEngine, asked.model)
         return await _show(
             server,
@@ -153,11 +150,10 @@ def add_other_traces(app: FastAPI, server: Server) -> None:
             ),
         )
 
-    @app.post("/api/text/trace", openapi_extra=takes(TextTraceRequest), tags=["heedful"])
-    async def read(request: Request) -> Response:
+    @api.post("/api/text/trace", TextTraceRequest, work=WritingEngine)
+    async def read(asked: TextTraceRequest) -> Response:
         """Let a language model read a text and show where it looks, into its memory too, and what it expects."""
-        asked = await body_of(TextTraceRequest, request, server)
-        _check_length(len(asked.q), server.limits.max_text_trace_characters)
+        _check_length(asked.q, server, server.limits.max_text_trace_characters)
         engine = server.engines.find(WritingEngine, asked.model)
         return await _show(
             server,
@@ -193,17 +189,11 @@ async def _look(
     return await _show(server, {**found, "model": engine.id, "run": None, "checkpoint": None})
 
 
-async def _traced(schema: type[Traced], request: Request, server: Server) -> Traced:
-    """Read a request about a trace that was made."""
-    asked = await body_of(schema, request, server)
-    _check_length(len(asked.q), server.limits.max_trace_characters)
-    return asked
-
-
 def _pair(translator: Translator, asked: TracedRequest) -> ForcedPair:
     return forced_pair(translator, asked.q, asked.target, asked.targetIds)
 
 
-def _check_length(num_characters: int, limit: int) -> None:
-    if num_characters > limit:
+def _check_length(text: str, server: Server, limit: int | None = None) -> None:
+    limit = server.limits.max_trace_characters if limit is None else limit
+    if len(text) > limit:
         raise BadRequestError(f"A trace must have at most {limit:,} characters.", 413)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from heedful.decoding import Decodable
 from heedful.models.transformer import Transformer
-from heedful.serving.app import make_app
+from heedful.serving.app import make_api, make_app
 from heedful.serving.checkpoint_models import CheckpointModels
 from heedful.serving.engines import Engines
 from heedful.serving.guard import Access
@@ -76,7 +76,8 @@ def server(counting: CountingModel) -> Iterator[ServerProcess]:
     checkpoints = CheckpointModels(limits, measures.of_model("checkpoints"), torch.device("cpu"))
     preparation = Preparation(limits, measures.of_model("preparation"))
     engines = Engines([TranslationEngine("counting", translator, limits, measures.of_model("counting"))])
-    app = make_app(Server(engines, Runs([], None, limits), checkpoints, preparation, limits, measures), Access())
+    api = make_api(Server(engines, Runs([], None, limits), checkpoints, preparation, limits, measures))
+    app = make_app(api, Access())
     listener = socket.create_server(("127.0.0.1", 0))
     running = uvicorn.Server(uvicorn.Config(app, ws="none", lifespan="off", log_config=None))
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
