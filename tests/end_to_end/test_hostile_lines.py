@@ -1,6 +1,7 @@
 """Text that breaks other tools: the count and the order of lines are kept, and nothing crashes."""
 
 import random
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -47,10 +48,7 @@ def translator(small_run) -> Translator:
 def short(translator: Translator) -> Translator:
     """The same model with a low cap: what is said does not matter here, only that lines stay lines."""
     decoding = translator.decoding.model_copy(update={"extra_tokens": 0, "beam_size": 1})
-    return Translator(
-        translator.model, translator.tokenizer, decoding, device=translator.device,
-        source_language=translator.source_language, target_language=translator.target_language,
-    )  # fmt: skip
+    return replace(translator, decoding=decoding)
 
 
 def test_ten_thousand_files_keep_the_count_and_the_order_of_their_lines(translator: Translator) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from heedful.decoding import Hypothesis, StepList
 from heedful.decoding.hypothesis import finish
-from heedful.decoding.length_penalty import length_penalty
+from heedful.decoding.length_penalty import penalty_of
 from heedful.errors import HeedfulError, UserError
 from heedful.insight.attention_weights import KINDS, Floats, Kind, forced_pass
 from heedful.insight.beam_tree import BeamTree, grow_tree
@@ -192,7 +192,7 @@ def trace_translation(
         recorder.steps,
         sentence=0,
         beam_size=beam,
-        alpha=translator.decoding.length_penalty,
+        length_penalty=translator.decoding.length_penalty,
         eos_id=translator.tokenizer.eos_id,
         spell=translator.tokenizer.target_piece,
     )
@@ -270,7 +270,7 @@ def _force(translator: Translator, model: Transformer, reading: Reading, text: s
     _check_length("The hypothesis", len(output_ids), MAX_TOKENS)
     log_probs, _ = forced_log_probs(translator, model, reading.source_ids, output_ids)
     values = log_probs[range(len(output_ids)), output_ids].tolist()
-    return finish(output_ids[:-1], values, "eos", alpha=translator.decoding.length_penalty)
+    return finish(output_ids[:-1], values, "eos", length_penalty=translator.decoding.length_penalty)
 
 
 def _trace(
@@ -299,13 +299,13 @@ def _trace(
         target_tokens=tuple(written),
         input_tokens=(start, *written[:-1]),
         log_prob=found.log_prob,
-        score=found.log_prob / length_penalty(len(output_ids), translator.decoding.length_penalty),
+        score=found.log_prob / penalty_of(len(output_ids), translator.decoding.length_penalty),
         finish_reason=found.finish_reason,
         steps=steps,
         beam=tree,
         weights={kind: tensor.float().cpu().numpy() for kind, tensor in weights.items()},
         forced_log_prob=sum(step.log_prob for step in steps),
-        engine="float" if translator.model is model else "int8",
+        engine=translator.engine,
         warnings=reading.warnings + doubts,
         sentences=reading.sentences,
         sentence=reading.sentence,

@@ -4,11 +4,11 @@ Knows translators and the queue in front of them; it knows no HTTP.
 """
 
 import asyncio
-import copy
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from heedful.serving.interruption import InterruptibleModel, TokenListener
+from heedful.decoding.request import TokenListener
+from heedful.serving.interruption import Interruptible
 from heedful.serving.limits import Limits
 from heedful.serving.request_queue import Observer
 from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace, unhurried
@@ -138,8 +138,8 @@ class TranslationEngine(Workplace):
         on_tokens: TokenListener | None = None,
     ) -> Sequence[TranslatedUnit]:
         # A translator of its own: others may have their turn in the middle of it.
-        interruptible = copy.copy(self.translator)
-        interruptible.model = InterruptibleModel(self.translator.model, is_abandoned, on_tokens)
+        generator = Interruptible(self.translator.generator, is_abandoned, on_tokens)
+        interruptible = replace(self.translator, generator=generator)
         return interruptible.translate_units(units, beam_size=key.beam_size, n_best=key.n_best)
 
 
@@ -154,10 +154,9 @@ class _Speller:
         self._heard = heard
         self._ids: list[int] = []
 
-    def __call__(self, token_ids: list[int]) -> None:
-        """Take note of the token that each row appends."""
-        if len(token_ids) != 1 or token_ids[0] == self._tokenizer.bos_id:
-            return
-        self._ids.append(token_ids[0])
-        written = Written(self._tokenizer.target_piece(token_ids[0]), self._tokenizer.decode_target(self._ids))
-        self._loop.call_soon_threadsafe(self._heard.put_nowait, written)
+    def __call__(self, _: int, token_ids: Sequence[int]) -> None:
+        """Take note of the tokens that the one sentence has got."""
+        for token_id in token_ids:
+            self._ids.append(token_id)
+            written = Written(self._tokenizer.target_piece(token_id), self._tokenizer.decode_target(self._ids))
+            self._loop.call_soon_threadsafe(self._heard.put_nowait, written)
