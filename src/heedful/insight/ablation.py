@@ -97,9 +97,9 @@ def ablate(
 
     whole = log_prob()
     with switched_off(model, parts):
-        found = translator.with_model(model).hypotheses(
+        found = translator.with_model(model).hypothesis(
             pair.source_ids, beam_size=beam_size, prefix_ids=output_ids[: pair.num_forced]
-        )[0]
+        )
         old = log_prob()
     text = one_line(tokenizer.decode_target(found.token_ids))
     return Ablation(text, found.score, found.log_prob, old, old - whole)

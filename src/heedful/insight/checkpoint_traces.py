@@ -11,6 +11,7 @@ import torch
 from safetensors import SafetensorError
 
 from heedful.config.load import load_config
+from heedful.decoding import Stepwise
 from heedful.errors import ModelFolderError, UserError
 from heedful.insight.trace import Trace, trace_translation
 from heedful.models.build import construct_model
@@ -19,7 +20,7 @@ from heedful.tasks.run_folder import CONFIG, TOKENIZER, has_begun
 from heedful.tasks.translation.data import direction_of
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.request import TranslationRequest
-from heedful.tasks.translation.translator import Translator, max_positions
+from heedful.tasks.translation.translator import Traits, Translator, max_positions
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.durability.averaging import average_checkpoints
 from heedful.training.durability.checkpoint import list_checkpoints
@@ -108,12 +109,10 @@ def _untrained(folder: Path, device: torch.device) -> Translator:
         pad_id=tokenizer.pad_id,
     )
     return Translator(
-        model.to(device).eval(),
+        Stepwise(model.to(device).eval()),
         tokenizer,
         config.decoding,
-        source_language=config.data.source_language,
-        target_language=config.data.target_language,
-        device=device,
-        max_positions=max_positions(config.model),
-        directions=Directions(list(dict.fromkeys(direction_of(corpus, config.data) for corpus in config.data.train))),
+        Directions(list(dict.fromkeys(direction_of(corpus, config.data) for corpus in config.data.train))),
+        device,
+        Traits(max_positions(config.model)),
     )

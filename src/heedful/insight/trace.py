@@ -16,7 +16,7 @@ from torch import Tensor
 
 from heedful.decoding import Hypothesis, StepList
 from heedful.decoding.hypothesis import finish
-from heedful.decoding.length_penalty import length_penalty
+from heedful.decoding.length_penalty import penalty_of
 from heedful.errors import HeedfulError, UserError
 from heedful.insight.attention_weights import KINDS, Floats, Kind, forced_pass
 from heedful.insight.beam_tree import BeamTree, grow_tree
@@ -26,6 +26,7 @@ from heedful.models.transformer import Transformer
 from heedful.tasks.device import on_one_thread
 from heedful.tasks.translation.doubts import OutputWarning
 from heedful.tasks.translation.plan import TextPlan, Unit, without_surrogates
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import one_line
 
@@ -161,16 +162,14 @@ def trace_translation(
     check_ids("prefix_ids", prefix_ids, translator)
     recorder = StepList()
     beam = translator.decoding.beam_size if beam_size is None else beam_size
-    found = translator.hypotheses(
-        list(reading.unit.source_ids), beam_size=beam, prefix_ids=prefix_ids, recorder=recorder
-    )[0]
+    found = translator.hypothesis(reading.unit.source_ids, beam_size=beam, prefix_ids=prefix_ids, recorder=recorder)
     if found.finish_reason == "error":
         raise HeedfulError(_NO_NUMBERS)
     tree = grow_tree(
         recorder.steps,
         sentence=0,
         beam_size=beam,
-        alpha=translator.decoding.length_penalty,
+        length_penalty=translator.decoding.length_penalty,
         eos_id=translator.tokenizer.eos_id,
         spell=translator.tokenizer.target_piece,
     )
@@ -199,7 +198,7 @@ def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int 
         warnings = (OutputWarning("one_of_several", message),)
     while len(unit.steps) > 1:
         middle, *rest = unit.steps
-        (made,) = translator.translate_units([replace(unit, steps=(middle,))], beam_size=beam_size)
+        (made,) = translator.translate_units([replace(unit, steps=(middle,))], TranslationRequest(beam_size=beam_size))
         unit = translator.planner.units([made.text], [tuple(rest)])[0][0]
         message = f'the text came from "{source_language}" through "{middle}"; what is shown is the last step.'
         warnings, source_language = (*warnings, OutputWarning("pivot", message)), middle
@@ -226,7 +225,7 @@ def _force(translator: Translator, model: Transformer, reading: _Reading, text: 
     check_length("The hypothesis", len(output_ids))
     log_probs, _ = forced_log_probs(translator, model, reading.unit.source_ids, output_ids)
     values = log_probs[range(len(output_ids)), output_ids].tolist()
-    return finish(output_ids[:-1], values, "eos", alpha=translator.decoding.length_penalty)
+    return finish(output_ids[:-1], values, "eos", length_penalty=translator.decoding.length_penalty)
 
 
 def _trace(
@@ -254,13 +253,13 @@ def _trace(
         target_tokens=written[1:],
         input_tokens=written[:-1],
         log_prob=found.log_prob,
-        score=found.log_prob / length_penalty(len(output_ids), translator.decoding.length_penalty),
+        score=found.log_prob / penalty_of(len(output_ids), translator.decoding.length_penalty),
         finish_reason=found.finish_reason,
         steps=steps,
         beam=tree,
         weights={kind: tensor.float().cpu().numpy() for kind, tensor in weights.items()},
         forced_log_prob=sum(step.log_prob for step in steps),
-        engine="float" if translator.model is model else "int8",
+        engine=translator.engine,
         warnings=reading.warnings + doubts,
         sentences=reading.sentences,
         sentence=reading.sentence,

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
 from heedful.serving.facts import read_facts
 from heedful.serving.labelling import LabellingEngine
@@ -151,8 +150,7 @@ def load_engines(
 
 
 def _engine_of(engine: Workplace) -> str:
-    is_int8 = isinstance(engine, TranslationEngine) and isinstance(engine.translator.model, Int8Transformer)
-    return "int8" if is_int8 else "float"
+    return engine.translator.engine if isinstance(engine, TranslationEngine) else "float"
 
 
 def ids_of(folders: Sequence[Path]) -> list[str]:

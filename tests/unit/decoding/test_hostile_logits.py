@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from heedful.decoding import search
 from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script
+from tests.support.searches import search
 
 VOCAB = 7
 HOSTILE = {

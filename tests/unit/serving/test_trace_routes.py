@@ -1,11 +1,12 @@
-"""What looking into a sentence costs: on a real server, with a model that counts the searches it is used for."""
+"""What looking into a sentence costs: on a real server, with a generator that counts its searches."""
 
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 import torch
@@ -13,8 +14,7 @@ import uvicorn
 from benchmarks.load import ServerProcess
 from torch import Tensor
 
-from heedful.decoding import Decodable
-from heedful.models.transformer import Transformer
+from heedful.decoding import Generator, Hypothesis, SearchRequest
 from heedful.serving.app import make_api, make_app
 from heedful.serving.checkpoint_models import CheckpointModels
 from heedful.serving.engines import Engines
@@ -25,7 +25,7 @@ from heedful.serving.preparation import Preparation
 from heedful.serving.routing import Server
 from heedful.serving.runs import Runs
 from heedful.serving.translating import TranslationEngine
-from heedful.tasks.translation.load import directions_of, translator_of
+from heedful.tasks.translation.load import translator_of
 from heedful.tasks.translation.translator import Translator
 from tests.support.http_client import post
 from tests.support.tiny_models import make_model
@@ -34,44 +34,31 @@ from tests.support.traced_sentence import named
 LANGUAGES = ("de", "en", "fr")
 
 
-class CountingModel:
-    """A model that counts how often a search begins."""
+@dataclass
+class CountingGenerator:
+    """A generator that counts its searches."""
 
-    def __init__(self, model: Decodable[Any]) -> None:
-        self._model = model
-        self.num_searches = 0
+    generator: Generator
+    num_searches: int = 0
 
-    def start(self, source_ids: Tensor, source_mask: Tensor, *, max_rows: int, max_len: int) -> Any:
+    def generate(self, source_ids: Tensor, source_mask: Tensor, request: SearchRequest) -> list[list[Hypothesis]]:
         self.num_searches += 1
-        return self._model.start(source_ids, source_mask, max_rows=max_rows, max_len=max_len)
-
-    def step(self, state: Any, token_ids: Tensor, parents: Tensor | None) -> Tensor:
-        return self._model.step(state, token_ids, parents)
-
-    def step_best(self, state: Any, token_ids: Tensor, parents: Tensor | None, *, count: int) -> tuple[Tensor, Tensor]:
-        return self._model.step_best(state, token_ids, parents, count=count)
+        return self.generator.generate(source_ids, source_mask, request)
 
 
 @pytest.fixture
-def counting() -> CountingModel:
-    translator = translator_of([make_model(languages=LANGUAGES)], torch.device("cpu"))
-    return CountingModel(translator.model)
+def plain() -> Translator:
+    return translator_of([make_model(languages=LANGUAGES)], torch.device("cpu"))
 
 
 @pytest.fixture
-def server(counting: CountingModel) -> Iterator[ServerProcess]:
-    folder = make_model(languages=LANGUAGES)
-    plain = translator_of([folder], torch.device("cpu"))
-    translator = Translator(
-        counting,
-        plain.tokenizer,
-        folder.decoding,
-        source_language="en",
-        target_language="de",
-        device=torch.device("cpu"),
-        directions=directions_of(folder),
-        float_twin=lambda: cast(Transformer, counting._model),
-    )
+def counting(plain: Translator) -> CountingGenerator:
+    return CountingGenerator(plain.generator)
+
+
+@pytest.fixture
+def server(plain: Translator, counting: CountingGenerator) -> Iterator[ServerProcess]:
+    translator = replace(plain, generator=counting, reference=lambda: plain.readable_model)
     limits, measures = Limits(), Measures()
     checkpoints = CheckpointModels(limits, measures.of_model("checkpoints"), torch.device("cpu"))
     preparation = Preparation(limits, measures.of_model("preparation"))
@@ -91,7 +78,7 @@ def server(counting: CountingModel) -> Iterator[ServerProcess]:
 
 @pytest.mark.parametrize(("source", "num_steps"), [("en", 1), ("fr", 2)])
 def test_one_look_at_a_sentence_costs_one_search(
-    server: ServerProcess, counting: CountingModel, source: str, num_steps: int
+    server: ServerProcess, counting: CountingGenerator, source: str, num_steps: int
 ) -> None:
     """By way of a third language it costs one for each step of the way, as translating does."""
     asked = {"q": "where is the station. wo ist der bahnhof", "sentence": 1, "source": source, "target": "de"}

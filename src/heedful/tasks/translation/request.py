@@ -3,7 +3,7 @@
 Knows languages by their codes and numbers by their bounds; whether a model has the languages says directions.py.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from heedful.config.training import MAX_BEAM_SIZE
 from heedful.errors import UserError
@@ -24,6 +24,10 @@ class TranslationRequest:
 
     n_best: int = 1
     """Translations wanted; up to the beam size it does not change the first of them."""
+
+    def without_languages(self) -> "TranslationRequest":
+        """Return what is left to ask where languages are settled: texts with the same can be translated together."""
+        return replace(self, source=None, target=None)
 
     def __post_init__(self) -> None:
         for name, value in (("beam_size", self.beam_size), ("n_best", self.n_best)):

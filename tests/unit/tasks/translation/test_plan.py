@@ -38,7 +38,7 @@ def test_parts_are_joined_as_the_script_writes_them(parts: list[str], joined: st
 def test_lines_are_kept_and_blank_ones_cost_nothing(translator: Translator) -> None:
     [plan] = translator.planner.plan(["where is\n\n \n\t - the station. Where\n"], TranslationRequest("en", "de"))
     assert [unit.text for unit in plan.units] == ["where is", "the station.", "Where"]
-    done = translator.translate_units(plan.units, n_best=2)
+    done = translator.translate_units(plan.units, TranslationRequest(n_best=2))
     whole = assemble(plan, done)
     assert whole.text.split("\n") == [done[0].text, "", "", f"\t - {done[1].text} {done[2].text}", ""]
     assert whole.alternatives[1].text.split("\n")[0] == done[0].alternatives[1].text
