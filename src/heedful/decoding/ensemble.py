@@ -4,13 +4,13 @@ The average of log-probabilities is a geometric mean of probabilities: a token t
 improbable. The members must share a vocabulary; nothing else about them needs to be alike.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from heedful.decoding.protocol import Decodable
+from heedful.decoding.protocol import Decodable, go_on
 from heedful.errors import UserError
 
 
@@ -22,9 +22,20 @@ class Ensemble:
             raise UserError("An ensemble must have at least 1 model, but has 0.")
         self._models = list(models)
 
-    def start(self, source_ids: Tensor, source_mask: Tensor, *, max_rows: int, max_len: int) -> list[Any]:
+    def start(
+        self,
+        source_ids: Tensor,
+        source_mask: Tensor,
+        *,
+        max_rows: int,
+        max_len: int,
+        before_layer: Callable[[], None] = go_on,
+    ) -> list[Any]:
         """Start every member on the same sentences, source_ids and source_mask [batch, source_len]."""
-        return [model.start(source_ids, source_mask, max_rows=max_rows, max_len=max_len) for model in self._models]
+        return [
+            model.start(source_ids, source_mask, max_rows=max_rows, max_len=max_len, before_layer=before_layer)
+            for model in self._models
+        ]
 
     def step(self, state: list[Any], token_ids: Tensor, parents: Tensor | None) -> Tensor:
         """Return the mean of the members' log-probabilities, float32 [rows, vocab]; token_ids and parents [rows]."""

@@ -5,6 +5,7 @@ which earlier row it continues, and gets the distribution of the next token. Cac
 the encoder are the model's own affair, behind a state the search never looks into.
 """
 
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from torch import Tensor
@@ -12,14 +13,27 @@ from torch import Tensor
 State = TypeVar("State")
 
 
+def go_on() -> None:
+    """Do nothing: nobody wants to stop the search."""
+
+
 class Decodable(Protocol[State]):
     """A model that can be searched. `models.Transformer` is one, `decoding.Ensemble` another."""
 
-    def start(self, source_ids: Tensor, source_mask: Tensor, *, max_rows: int, max_len: int) -> State:
+    def start(
+        self,
+        source_ids: Tensor,
+        source_mask: Tensor,
+        *,
+        max_rows: int,
+        max_len: int,
+        before_layer: Callable[[], None] = go_on,
+    ) -> State:
         """Encode the sentences and make room for at most `max_rows` rows of `max_len` tokens.
 
         source_ids int64 [batch, source_len], source_mask bool [batch, source_len], True at real tokens.
-        At first there is one row for each sentence, in the order of the batch.
+        At first there is one row for each sentence, in the order of the batch. `before_layer` is called at least once
+        before the sentences are read, and wherever reading can be left; what it raises ends the search.
         """
 
     def step(self, state: State, token_ids: Tensor, parents: Tensor | None) -> Tensor:

@@ -5,7 +5,7 @@ a time, with keys and values kept in a `DecoderCache`. Tests hold the two equal.
 This file knows token ids and masks; it knows no text, no loss and no search.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Literal, cast
 
@@ -174,11 +174,21 @@ class Transformer(nn.Module):
         return logits
 
     @torch.no_grad()
-    def start(self, source_ids: Tensor, source_mask: Tensor | None, *, max_rows: int, max_len: int) -> DecoderCache:
+    def start(
+        self,
+        source_ids: Tensor,
+        source_mask: Tensor | None,
+        *,
+        max_rows: int,
+        max_len: int,
+        before_layer: Callable[[], None] = lambda: None,
+    ) -> DecoderCache:
         """Encode the sentences of a search, source_ids and source_mask [batch, source_len]; one row for each at first.
 
-        The search may hold up to `max_rows` rows and take up to `max_len` steps.
+        The search may hold up to `max_rows` rows and take up to `max_len` steps. `before_layer` is called once, before
+        the encoder; what it raises ends the search.
         """
+        before_layer()
         if source_mask is not None and bool(source_mask.all()):
             source_mask = None
         memory = self.decoder.project_memory(self.encode(source_ids, source_mask))

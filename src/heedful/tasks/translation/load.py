@@ -7,13 +7,13 @@ pays. Several models become one: an ensemble, whose members must cut text into t
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
-from heedful.decoding import Decodable, Ensemble
+from heedful.decoding import Decodable, Ensemble, Stepwise
 from heedful.engines.int8.engine import restore_int8
 from heedful.engines.int8.library import NativeUnavailableError, open_library
 from heedful.errors import UserError
@@ -27,7 +27,7 @@ from heedful.tasks.folder_tokenizers import translation_tokenizer
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE
 from heedful.tasks.translation.learned_text import joined_tokens
-from heedful.tasks.translation.translator import Translator, max_positions
+from heedful.tasks.translation.translator import Traits, Translator, max_positions
 
 Quantization = Literal["auto", "int8", "none"]
 Models = str | Path | Sequence[str | Path] | None
@@ -58,8 +58,10 @@ def load_translator(
     _check_alike(found, folders)
     if quantize != "none" and chosen.type == "cpu":
         _prepare_engine(say, insist=quantize == "int8")
-    float_twin = partial(_float_twin, found[0], chosen) if len(found) == 1 else None
-    return translator_of(folders, chosen, quantize=quantize, kind=kind, float_twin=float_twin)
+    translator = translator_of(folders, chosen, quantize=quantize, kind=kind)
+    if len(found) > 1:
+        return translator
+    return replace(translator, reference=cache(partial(_reference, found[0], chosen)))
 
 
 def _prepare_engine(say: Callable[[str], None] | None, *, insist: bool) -> None:
@@ -82,26 +84,15 @@ def translator_of(
     *,
     quantize: str = "none",
     kind: type[Translator] = Translator,
-    float_twin: Callable[[], Transformer] | None = None,
 ) -> Translator:
     """Make a `Translator` of loaded model folders; languages and search settings are those of the first."""
     first = folders[0].description
     tokenizers = [translation_tokenizer(folder) for folder in folders]  # alike, but each must be right for its model
     engines = [_engine(folder, device, quantize) for folder in folders]
     positions = [limit for folder in folders if (limit := max_positions(folder.description.model)) is not None]
-    return kind(
-        engines[0] if len(engines) == 1 else Ensemble(engines),
-        tokenizers[0],
-        first.decoding,
-        source_language=first.source_language,
-        target_language=first.target_language,
-        device=device,
-        max_positions=min(positions, default=None),
-        directions=directions_of(first),
-        low_confidence=_low_confidence(first),
-        joined_tokens=joined_tokens(first.facts),
-        float_twin=float_twin,
-    )
+    traits = Traits(min(positions, default=None), joined_tokens(first.facts), _low_confidence(first))
+    generator = Stepwise(engines[0] if len(engines) == 1 else Ensemble(engines))
+    return kind(generator, tokenizers[0], first.decoding, directions_of(first), device, traits)
 
 
 def directions_of(model: TranslatorDescription) -> Directions:
@@ -145,7 +136,7 @@ def _engine(folder: ModelFolder[TranslatorDescription], device: torch.device, qu
         return restore_model(folder)
 
 
-def _float_twin(path: Path, device: torch.device) -> Transformer:
+def _reference(path: Path, device: torch.device) -> Transformer:
     """Make what the int8 engine computes as PyTorch modules, from disk again: its weights, rounded as the engine's."""
     folder = load_model_folder(path, TranslatorDescription)
     return restore_model(replace(folder, weights=RoundedWeights.of(folder.weights))).to(device)
