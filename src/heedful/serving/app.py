@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from heedful.decoding.continuation import SamplingRequest
 from heedful.serving.answers import (
     ClassifyRequest,
     DetectedLanguage,
@@ -39,7 +40,7 @@ from heedful.serving.routing import Api, EventStream, Server, ending_with_error
 from heedful.serving.trace_routes import add_other_traces, add_traces
 from heedful.serving.translating import SentenceDone, TranslationEngine, Written
 from heedful.serving.workplace import Workplace
-from heedful.serving.writing import Piece, Wish, WritingEngine
+from heedful.serving.writing import Piece, WritingEngine
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translated import assemble_all
 from heedful.text.language_detection import detect
@@ -182,8 +183,8 @@ def _add_other_tasks(api: Api) -> None:
         """Let a language model go on with a text, as server-sent events: `text` as it comes, then `done` or `error`."""
         check_characters([asked.prompt], server.limits.max_characters, "prompt")
         engine = server.engines.find(WritingEngine, asked.model)
-        wish = Wish(asked.prompt, asked.maxTokens, asked.temperature, asked.topK, asked.topP, asked.seed, asked.top)
-        pieces = engine.write(wish)
+        request = SamplingRequest(asked.maxTokens, asked.temperature, asked.topK, asked.topP, asked.seed)
+        pieces = engine.write(asked.prompt, request, asked.top)
         first = await anext(pieces, None)
         return EventStream(ending_with_error(_written(first, pieces)))
 

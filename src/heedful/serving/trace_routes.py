@@ -45,7 +45,7 @@ from heedful.serving.writing import WritingEngine
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 
-Look = Callable[[Translator, Check], dict[str, Any]]
+Inspection = Callable[[Translator, Check], dict[str, Any]]
 """Looks into a translator; asks between its parts whether to go on."""
 
 
@@ -59,7 +59,7 @@ def add_traces(api: Api) -> None:
         _check_length(asked.q + (asked.hypothesis or ""), server)
         languages = TranslationRequest(None if asked.source == "auto" else asked.source, asked.target)
 
-        def look(translator: Translator, _: Check) -> dict[str, Any]:
+        def inspect(translator: Translator, _: Check) -> dict[str, Any]:
             (plan,) = translator.plan([asked.q], languages)
             return to_payload(
                 trace_translation(
@@ -72,29 +72,29 @@ def add_traces(api: Api) -> None:
                 )
             )
 
-        return await _look(server, asked, look, languages)
+        return await _look(server, asked, inspect, languages)
 
     @api.post("/api/trace/attribution", TracedRequest, work=TranslationEngine)
     async def attribution(asked: TracedRequest) -> Response:
         """Say which source tokens each token of a translation rests on."""
         _check_length(asked.q, server)
 
-        def look(translator: Translator, check: Check) -> dict[str, Any]:
+        def inspect(translator: Translator, check: Check) -> dict[str, Any]:
             found = attribute(translator.readable_model, _pair(translator, asked), before_pass=check)
             return {"attribution": rounded(found.by_token)}
 
-        return await _look(server, asked, look)
+        return await _look(server, asked, inspect)
 
     @api.post("/api/trace/heads", TracedRequest, work=TranslationEngine)
     async def heads(asked: TracedRequest) -> Response:
         """Say what a translation loses without each head."""
         _check_length(asked.q, server)
 
-        def look(translator: Translator, check: Check) -> dict[str, Any]:
+        def inspect(translator: Translator, check: Check) -> dict[str, Any]:
             changes = head_changes(translator, _pair(translator, asked), before_pass=check)
             return {"heads": {kind: rounded(values) for kind, values in changes.items()}}
 
-        return await _look(server, asked, look)
+        return await _look(server, asked, inspect)
 
     @api.post("/api/trace/ablation", AblationRequest, work=TranslationEngine)
     async def ablation(asked: AblationRequest) -> Response:
@@ -102,22 +102,22 @@ def add_traces(api: Api) -> None:
         _check_length(asked.q, server)
         off = {Head(*place) for place in asked.headsOff}
 
-        def look(translator: Translator, _: Check) -> dict[str, Any]:
+        def inspect(translator: Translator, _: Check) -> dict[str, Any]:
             pair = replace(_pair(translator, asked), num_forced=asked.prefix)
             return ablation_payload(ablate(translator, pair, off, beam_size=asked.beam))
 
-        return await _look(server, asked, look)
+        return await _look(server, asked, inspect)
 
     @api.post("/api/trace/cell", CellRequest, work=TranslationEngine)
     async def cell(asked: CellRequest) -> Response:
         """Open one cell of an attention map: query, key, their product, and the softmax of the row."""
         _check_length(asked.q, server)
 
-        def look(translator: Translator, _: Check) -> dict[str, Any]:
+        def inspect(translator: Translator, _: Check) -> dict[str, Any]:
             place = {name: getattr(asked, name) for name in ("layer", "head", "row", "column")}
             return cell_payload(open_cell(translator.readable_model, _pair(translator, asked), asked.kind, **place))
 
-        return await _look(server, asked, look)
+        return await _look(server, asked, inspect)
 
     @api.get("/api/positions", PositionsQuery)
     async def positions(asked: PositionsQuery) -> Response:
@@ -169,7 +169,7 @@ async def _show(server: Server, found: dict[str, Any]) -> Response:
 
 
 async def _look(
-    server: Server, asked: OneSentence, look: Look, languages: TranslationRequest | None = None
+    server: Server, asked: OneSentence, inspect: Inspection, languages: TranslationRequest | None = None
 ) -> Response:
     """Find the model that is asked for, with `languages` one that has them, and look into it when it is its turn."""
     num_tokens = max(1, len(asked.q) // 2)
@@ -179,13 +179,13 @@ async def _look(
         run = await asyncio.to_thread(server.runs.find, asked.run)
         if not run.is_traceable:
             raise BadRequestError("`run` must be a run of a translator: checkpoints of others cannot be looked into.")
-        found = await server.checkpoints.look_into(run, asked.checkpoint, look, num_tokens)
+        found = await server.checkpoints.look_into(run, asked.checkpoint, inspect, num_tokens)
         return await _show(server, {**found, "model": None, "run": run.id, "checkpoint": asked.checkpoint})
     if languages is None:
         engine = server.engines.find(TranslationEngine, asked.model)
     else:
         engine = server.engines.find_translator(asked.model, languages)
-    found = await engine.alone(lambda check: look(engine.translator, check), num_tokens)
+    found = await engine.alone(lambda check: inspect(engine.translator, check), num_tokens)
     return await _show(server, {**found, "model": engine.id, "run": None, "checkpoint": None})
 
 

@@ -70,8 +70,8 @@ function Links({ run, step }) {
   return html`
     <p class="checkpoint-links">
       ${["attention", "decoding"].map((view) => html`<a
-        key=${view} class="plain"
-        href=${queryWith(changesTo(view))} onClick=${(event) => follow(event, changesTo(view))}
+        key=${view} class="plain" href=${queryWith(changesTo(view))}
+        onClick=${(event) => follow(event, changesTo(view))}
       >${said[view]} →</a>`)}
     </p>`;
 }
