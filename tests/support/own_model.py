@@ -9,9 +9,10 @@ from heedful.config.models import TransformerConfig
 from heedful.models import build_model
 from heedful.storage.model_folder import ModelFolder, SpecialIds, weights_of
 from heedful.text.normalization import Nfkc
-from heedful.text.subwords import SPACE_MARK, Merges, Subwords
+from heedful.text.subwords import Merges, Subwords
 from heedful.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Tokenizer
 from heedful.text.tokenizer import SpecialIds as TokenizerIds
+from heedful.text.words import SPACE_MARK
 from tests.support.marian_folder import make_sentences
 
 
