@@ -7,7 +7,6 @@ element, even a passing one, that the page itself would not make; dialogs and co
 import json
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import cycle, product
 from typing import Any
@@ -19,7 +18,9 @@ from benchmarks.load import ServerProcess
 
 from heedful.config.data import TokenizerConfig
 from heedful.models import build_model
-from heedful.storage.model_folder import ModelFolder, SpecialIds, save_model_folder, weights_of
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
 from heedful.text.learning import learn_tokenizer
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
@@ -164,7 +165,7 @@ def batches(fits: Callable[[str], bool]) -> Iterator[str]:
     yield text
 
 
-def hostile_model() -> tuple[ModelFolder, Tokenizer]:
+def hostile_model() -> tuple[ModelFolder[TranslatorDescription], Tokenizer]:
     """A model whose pieces are markup: its vocabulary was learned from the payloads."""
     lines = [*LINES, *PAYLOADS * 3]
     settings = TokenizerConfig(vocab_size=2000, normalization="none", character_coverage=1.0)
@@ -172,22 +173,16 @@ def hostile_model() -> tuple[ModelFolder, Tokenizer]:
     size = tokenizer.source_vocab_size
     folder = make_model(languages=("de", "en"))
     model = build_model(
-        folder.model,
+        folder.description.model,
         source_vocab_size=size,
         target_vocab_size=size,
         pad_id=tokenizer.pad_id,
         generator=torch.Generator().manual_seed(3),
     )
-    special = SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id)
-    made = replace(
-        folder,
-        weights=weights_of(model),
-        tokenizer_json=tokenizer.to_json(),
-        special_ids=special,
-        source_vocab_size=size,
-        target_vocab_size=size,
+    description = folder.description.changed(
+        special_ids=SpecialIds.of(tokenizer), source_vocab_size=size, target_vocab_size=size
     )
-    return made, tokenizer
+    return ModelFolder(description, weights_of(model), tokenizer.to_json()), tokenizer
 
 
 @pytest.fixture(scope="module")

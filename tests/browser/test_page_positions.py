@@ -15,6 +15,7 @@ from benchmarks.load import ServerProcess
 from heedful.config.models import LearnedPositions, NoPositions
 from heedful.insight.payload import from_array
 from heedful.models import build_model
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
 from tests.support.tiny_models import make_model
 
@@ -33,18 +34,18 @@ def signed(value: float) -> str:
     return f"{'−' if value < 0 else '+'}{abs(value):.3f}"
 
 
-def with_positions(positions: LearnedPositions | NoPositions) -> ModelFolder:
+def with_positions(positions: LearnedPositions | NoPositions) -> ModelFolder[TranslatorDescription]:
     """A tiny model, drawn anew with other positions."""
     folder = make_model()
-    config = folder.model.model_copy(update={"positions": positions})
+    config = folder.description.model.model_copy(update={"positions": positions})
     model = build_model(
         config,
-        source_vocab_size=folder.source_vocab_size,
-        target_vocab_size=folder.target_vocab_size,
-        pad_id=folder.special_ids.pad,
+        source_vocab_size=folder.description.source_vocab_size,
+        target_vocab_size=folder.description.target_vocab_size,
+        pad_id=folder.description.special_ids.pad,
         generator=torch.Generator().manual_seed(1),
     )
-    return replace(folder, model=config, weights=weights_of(model))
+    return replace(folder, description=folder.description.changed(model=config), weights=weights_of(model))
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import load_model_folder
 from tests.support.commands import Command
 from tests.support.small_run import SmallRun
@@ -95,7 +96,7 @@ def test_tune_prints_the_grid_and_writes_what_is_best(heedful: Command, copied_r
     shown = heedful("tune", copied_run, *grid, cwd=root)
     assert shown.returncode == 0, shown.stderr.decode()
     assert [line.split()[0] for line in shown.stdout.decode().split("\n")[:5]] == ["BLEU", "beam", "1", "2", "Best:"]
-    before = load_model_folder(copied_run / "model")
+    before = load_model_folder(copied_run / "model", TranslatorDescription).description
     result = heedful("tune", copied_run, *grid, "--write", "--json", cwd=root)
     assert result.returncode == 0, result.stderr.decode()
     report = json.loads(result.stdout)
@@ -103,8 +104,11 @@ def test_tune_prints_the_grid_and_writes_what_is_best(heedful: Command, copied_r
     assert report["cells"][0]["bleu"] == report["cells"][1]["bleu"]
     chosen = report["chosen"]
     assert chosen["bleu"] == max(it["bleu"] for it in report["cells"])
-    after = load_model_folder(copied_run / "model")
-    assert (after.decoding.beam_size, after.decoding.length_penalty) == (chosen["beam_size"], chosen["length_penalty"])
+    after = load_model_folder(copied_run / "model", TranslatorDescription).description
+    assert (after.decoding.beam_size, after.decoding.length_penalty) == (
+        chosen["beam_size"],
+        chosen["length_penalty"],
+    )
     assert after.decoding.model_copy(update={"beam_size": 4, "length_penalty": 0.6}) == before.decoding
     assert after.facts["low_confidence"] == round(chosen["low_confidence"], 3) < 0
     assert {entry.name for entry in copied_run.iterdir()} >= {"config.toml", "model"}

@@ -24,7 +24,7 @@ from benchmarks.load import Answer, ServerProcess, exchange
 from schemathesis import GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
-from heedful.storage.classifier_folder import save_classifier
+from heedful.storage.model_folder import save_model_folder
 from tests.support.classifier_folders import make_folder
 from tests.support.language_model_folders import write_language_model
 from tests.support.run_folders import make_run
@@ -38,7 +38,7 @@ CANARY = "xyzzy-canary"
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     base = tmp_path_factory.mktemp("model")
     tiny = save_model(base / "tiny", languages=("de", "en"))
-    save_classifier(base / "labels", make_folder())
+    save_model_folder(base / "labels", make_folder())
     write_language_model(base / "bytes")
     models = [argument for folder in (tiny, base / "labels", base / "bytes") for argument in ("--model", folder)]
     make_run(base / "runs" / "one", rows=3)

@@ -16,7 +16,9 @@ from heedful.interop import export_ctranslate2, export_marian, import_marian
 from heedful.interop.marian_weights import layers_from_marian, layers_to_marian
 from heedful.interop.residual_basis import halves_from_interleaved
 from heedful.models import build_model
-from heedful.storage.model_folder import ModelFolder, SpecialIds, load_model_folder, save_model_folder, weights_of
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder, load_model_folder, save_model_folder, weights_of
 from heedful.text.tokenizer import Tokenizer
 
 PIECES = ["</s>", "<unk>", ">>deu<<", ">>fra<<", "▁", *"abcdefghijklm", "<pad>"]
@@ -39,19 +41,21 @@ CONFIG = {
 }
 
 
-def small_model(**changes: Any) -> ModelFolder:
+def small_model(**changes: Any) -> ModelFolder[TranslatorDescription]:
     base = {"dim": 8, "num_heads": 2, "hidden_dim": 12, "num_encoder_layers": 1, "num_decoder_layers": 1}
     config = TransformerConfig.model_validate({**base, **changes})
     model = build_model(config, source_vocab_size=len(PIECES), target_vocab_size=len(PIECES), pad_id=0)
     return ModelFolder(
-        model=config,
-        weights=weights_of(model),
-        tokenizer_json="{}",
-        special_ids=SpecialIds(pad=0, bos=1, eos=2, unk=3),
-        source_vocab_size=len(PIECES),
-        target_vocab_size=len(PIECES),
-        source_language="en",
-        target_language="de",
+        TranslatorDescription(
+            model=config,
+            special_ids=SpecialIds(pad=0, bos=1, eos=2, unk=3),
+            source_vocab_size=len(PIECES),
+            target_vocab_size=len(PIECES),
+            source_language="en",
+            target_language="de",
+        ),
+        weights_of(model),
+        "{}",
     )
 
 
@@ -85,10 +89,10 @@ def refusal(path: Path) -> str:
 def test_multilingual_model_has_language_tags_and_survives_its_folder(tmp_path: Path) -> None:
     folder = import_marian(write_folder(tmp_path / "opus"))
     save_model_folder(tmp_path / "model", folder)
-    loaded = load_model_folder(tmp_path / "model")
+    loaded = load_model_folder(tmp_path / "model", TranslatorDescription)
     tokenizer = Tokenizer.from_json(loaded.tokenizer_json)
-    assert loaded.languages == tokenizer.languages == ("deu", "fra")
-    assert loaded.decoding.beam_size == 6
+    assert loaded.description.languages == tokenizer.languages == ("deu", "fra")
+    assert loaded.description.decoding.beam_size == 6
     assert tokenizer.encode_source("a", "fra")[0] == PIECES.index(">>fra<<")
     assert tokenizer.encode_source("a", "fra")[-1] == tokenizer.eos_id == 0
     assert tokenizer.bos_id == tokenizer.pad_id == len(PIECES) - 1

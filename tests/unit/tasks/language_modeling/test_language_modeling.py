@@ -9,8 +9,8 @@ from heedful.config.language_modeling import LanguageModelRun
 from heedful.config.load import parse_any
 from heedful.errors import ModelFolderError, UserError
 from heedful.evaluation.dynamic import Adaptation, mean_squares, score_dynamically
-from heedful.storage.folder_files import task_of
-from heedful.storage.language_model_folder import load_language_model_folder
+from heedful.storage.descriptions import LanguageModelDescription
+from heedful.storage.model_folder import load_model_folder, task_of
 from heedful.tasks.language_modeling.evaluate import find_texts, known_text
 from heedful.tasks.language_modeling.model import TextModel, load_text_model
 from heedful.tasks.language_modeling.train import train_language_model
@@ -146,7 +146,7 @@ def test_texts_are_found_by_the_run_or_by_name(tmp_path: Path) -> None:
 def test_a_damaged_or_foreign_folder_is_refused(tmp_path: Path) -> None:
     run = trained(tmp_path, "training.max_steps=1")
     model = run / "model"
-    assert load_language_model_folder(model).memory_len == 16
+    assert load_model_folder(model, LanguageModelDescription).description.memory_len == 16
     weights = bytearray((model / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (model / "model.safetensors").write_bytes(bytes(weights))

@@ -9,6 +9,7 @@ from heedful.config.data import DataConfig, FilterConfig, LineCorpus, TokenizerC
 from heedful.config.models import TransformerConfig
 from heedful.config.training import TrainingConfig
 from heedful.config.translation import RunConfig
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import bundled_folder
 from heedful.storage.model_folder import describe_model_folder
 from heedful.tasks.translation.doctor import Examination, examine
@@ -151,7 +152,7 @@ def test_a_run_that_starts_from_a_model_is_looked_at_with_its_tokenizer_and_shap
     assert bundled is not None
     data = DataConfig(train=[write_corpus("train", ENGLISH, GERMAN)], validation=[held_out], target_language="de")
     config = config_of(data, init_from=str(bundled))
-    fitting = config.model_copy(update={"model": describe_model_folder(bundled).model})
+    fitting = config.model_copy(update={"model": describe_model_folder(bundled, TranslatorDescription).model})
     found = examine(fitting)
     assert (found.findings, found.source_vocab_size) == ([], 14_000)
     assert sentences(examine(config)) == [
