@@ -17,13 +17,13 @@ from heedful.training.durability.checkpoint import (
     save_checkpoint,
 )
 from heedful.training.loop import start_state, weights_sha256
-from heedful.training.step import train_step
+from heedful.training.step import StepSettings, train_step
 
 
 def after_steps(made, count):
-    stream = made.task.batches_from(0)
+    stream = made.job.batches_from(0)
     for _ in range(count):
-        train_step(made.state, made.task.loss, [next(stream)], learning_rate=0.1, seed=3)
+        train_step(made.state, made.job.loss, [next(stream)], StepSettings(seed=3), learning_rate=0.1)
     return made.state
 
 
@@ -42,7 +42,7 @@ def test_everything_comes_back(small, tmp_path):
         moments, restored = state.optimizer.state[one], other.optimizer.state[two]
         assert set(moments) == set(restored) == {"step", "exp_avg", "exp_avg_sq"}
         assert all(torch.equal(moments[key], restored[key]) for key in moments)
-    for name in ("loss_sum", "num_tokens", "gradient_norm", "skipped", "skipped_in_a_row"):
+    for name in ("loss_sum", "num_items", "gradient_norm", "skipped", "skipped_in_a_row"):
         one, two = getattr(state.tally, name), getattr(other.tally, name)
         assert torch.equal(one, two)
         assert one.dtype == two.dtype
