@@ -9,12 +9,13 @@ from heedful import load
 from heedful.decoding import search
 from heedful.demo.corpus import make_corpus
 from heedful.tasks.translation.translator import Translator
+from tests.support.small_run import SmallRun
 
 NUM_SENTENCES, NUM_BATCHINGS = 200, 20
 
 
 @pytest.fixture(scope="module")
-def translator(small_run) -> Translator:
+def translator(small_run: SmallRun) -> Translator:
     return load(small_run.run, device="cpu", quantize="none")
 
 

@@ -29,7 +29,8 @@ def wrap(loss: LossModule[Any], wrapper: str, world: int) -> nn.Module:
         # Not Transformer-XL's: they share their biases, and what is shared must be in one group, here the outermost.
         if isinstance(layer, EncoderLayer | DecoderLayer):
             fully_shard(layer, mesh=mesh)
-    return fully_shard(loss, mesh=mesh)
+    fully_shard(loss, mesh=mesh)
+    return loss
 
 
 def gradients_together(task: str, wrapper: str, rank: int, world: int) -> dict[str, Tensor]:

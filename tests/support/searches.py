@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -29,7 +30,7 @@ def moody_script(seed: int, vocab: int) -> Script:
     """A random script in which some tokens are impossible and, rarely, a distribution is no number."""
     base = random_script(seed, vocab)
 
-    def script(source, written):
+    def script(source: tuple[int, ...], written: tuple[int, ...]) -> list[float]:
         logits = list(base(source, written))
         mood = hash((seed, source, written)) % 16
         if mood == 0:
@@ -41,7 +42,7 @@ def moody_script(seed: int, vocab: int) -> Script:
     return script
 
 
-def run(script: Script, cases: Sequence[tuple[list[int], int]], **options) -> list[list[Hypothesis]]:
+def run(script: Script, cases: Sequence[tuple[list[int], int]], **options: Any) -> list[list[Hypothesis]]:
     source_ids, source_mask = batch_of([source for source, _ in cases])
     caps = [cap for _, cap in cases]
     return beam_search(

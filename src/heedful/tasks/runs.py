@@ -4,7 +4,7 @@ A task brings one object, its job (`RunJob`). Everything that can be wrong with 
 prepared, before the run folder is made, so a typing error leaves nothing behind.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -20,6 +20,8 @@ from heedful.data.named_batch import BatchT
 from heedful.errors import UserError
 from heedful.files import JsonValue, advising, remove_folder, sweep_partial
 from heedful.models.build import count_parameters
+from heedful.storage.descriptions import Description
+from heedful.storage.model_folder import ModelFolder, load_model_folder, save_model_folder
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
 from heedful.tasks.run_data import check_run_data, identify_data, write_run_data
@@ -49,33 +51,6 @@ class RunContext:
     """What the run's files are, so that none is read twice to know it."""
 
 
-@dataclass(frozen=True)
-class TrainedModel:
-    """What a finished run hands to its model folder."""
-
-    weights: dict[str, Tensor]
-    """The mean of the checkpoints the config asks for, a shared matrix once."""
-
-    facts: dict[str, JsonValue]
-    """Where the model comes from."""
-
-    num_parameters: int
-    summary: dict[str, str]
-    """The facts as a model card tells them."""
-
-
-class PublishedFolder(Protocol):
-    """What a model folder must say for a run to know it as its own."""
-
-    @property
-    def model(self) -> Section:
-        """The shape of the model."""
-
-    @property
-    def facts(self) -> dict[str, JsonValue]:
-        """Where it comes from."""
-
-
 class RunJob(TrainingJob[BatchT], Protocol[BatchT]):
     """A job as a run sees it: what the loop is given, and what the run and model folders are to hold."""
 
@@ -95,11 +70,11 @@ class RunJob(TrainingJob[BatchT], Protocol[BatchT]):
     def compiled_layers(self) -> tuple[type[nn.Module], ...]:
         """The layers that `training.compile` compiles."""
 
-    def save(self, folder: Path, trained: TrainedModel, /) -> None:
-        """Write the model folder."""
+    def describe(self, facts: dict[str, JsonValue], /) -> Description:
+        """Return what the model folder says of the model, given the facts of the run."""
 
-    def load(self, folder: Path, /) -> PublishedFolder:
-        """Read a model folder back."""
+    def card(self, weights: Mapping[str, Tensor], summary: Mapping[str, str], /) -> str:
+        """Return the model card, from the weights and what is to be told of the run."""
 
 
 def run_training(
@@ -173,9 +148,9 @@ def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT
         "averaged checkpoints": [path.name for path in paths],
         "validation": {str(step): score for step, score in state.scores.items()},
     }
+    description = job.describe(facts)
     if destination.exists():
-        published = job.load(destination)
-        if published.facts == facts and published.model == config.model:
+        if load_model_folder(destination, type(description)).description == description:
             return destination
         remove_folder(destination)
     best = max(state.scores.values(), default=None)
@@ -189,5 +164,6 @@ def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT
     }
     averaged = average_checkpoints(paths)
     weights = {name: averaged[name] for name, _ in state.model.named_parameters()}
-    job.save(destination, TrainedModel(weights, facts, count_parameters(state.model), summary))
+    card = job.card(weights, summary)
+    save_model_folder(destination, ModelFolder(description, weights, job.tokenizer_json, card))
     return destination

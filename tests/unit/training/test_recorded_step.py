@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -31,7 +33,7 @@ def batches(count: int) -> list[Batch]:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("bf16", [False, True])
-def test_a_recorded_run_ends_in_the_weights_of_a_plain_one(bf16):
+def test_a_recorded_run_ends_in_the_weights_of_a_plain_one(bf16: bool) -> None:
     settings = StepSettings(clip_norm=1.0, bf16=bf16, seed=7)
     ends = []
     for recorded in (False, True):
@@ -56,7 +58,7 @@ def test_a_recorded_run_ends_in_the_weights_of_a_plain_one(bf16):
 
 
 @pytest.mark.gpu
-def test_a_recorded_run_changes_its_loss_at_the_same_step_as_a_plain_one(tmp_path):
+def test_a_recorded_run_changes_its_loss_at_the_same_step_as_a_plain_one(tmp_path: Path) -> None:
     ends = []
     for recorded in (False, True):
         config = TrainingConfig(max_steps=20, cuda_graphs=recorded, precision="bf16", log_every=5)

@@ -4,13 +4,13 @@ Reads the documents, holds some out, learns the tokenizer, and counts n-grams wh
 tasks/runs.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from heedful.config.classification import ClassificationRun
 from heedful.data.batch import LabelledBatch
@@ -24,18 +24,15 @@ from heedful.models.classifier import ClassifierModel
 from heedful.nn.basic_attention import BareAttentionLayer, BasicEncoderLayer
 from heedful.nn.layers import EncoderLayer
 from heedful.nn.ngrams import NgramCounts
-from heedful.storage.classifier_folder import (
-    ClassifierFolder,
-    classifier_card,
-    load_classifier_folder,
-    save_classifier,
-)
+from heedful.storage.cards import classifier_card
+from heedful.storage.descriptions import ClassifierDescription
+from heedful.storage.folder_files import SpecialIds
 from heedful.storage.locate import find_model_folder
-from heedful.storage.model_folder import SpecialIds
+from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.classification.classifier import encode_documents
 from heedful.tasks.classification.validate import ClassificationValidator
 from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
-from heedful.tasks.runs import RunContext, TrainedModel, check_same_shape, run_training
+from heedful.tasks.runs import RunContext, check_same_shape, run_training
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.display import Display
@@ -110,33 +107,19 @@ class ClassificationJob:
         """Judge the model on the documents held out."""
         return self.validator.validate(model)
 
-    def save(self, folder: Path, trained: TrainedModel) -> None:
-        """Write the model folder."""
-        config, data, tokenizer = self.config, self.data, self.data.tokenizer
-        save_classifier(
-            folder,
-            ClassifierFolder(
-                model=config.model,
-                weights=trained.weights,
-                tokenizer_json=tokenizer.to_json(),
-                special_ids=SpecialIds(
-                    pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id
-                ),
-                vocab_size=tokenizer.source_vocab_size,
-                labels=data.labels,
-                card=classifier_card(
-                    name=config.name,
-                    labels=data.labels,
-                    num_parameters=trained.num_parameters,
-                    facts=trained.summary,
-                ),
-                facts=trained.facts,
-            ),
+    def describe(self, facts: dict[str, JsonValue]) -> ClassifierDescription:
+        """Return what the model folder says of the model."""
+        return ClassifierDescription(
+            labels=self.data.labels,
+            vocab_size=self.data.tokenizer.source_vocab_size,
+            special_ids=SpecialIds.of(self.data.tokenizer),
+            model=self.config.model,
+            facts=facts,
         )
 
-    def load(self, folder: Path) -> ClassifierFolder:
-        """Read a model folder back."""
-        return load_classifier_folder(folder)
+    def card(self, weights: Mapping[str, Tensor], summary: Mapping[str, str]) -> str:
+        """Return the model card."""
+        return classifier_card(self.config.name, self.data.labels, weights, summary)
 
 
 def train_classification(
@@ -202,8 +185,8 @@ def _new_model(config: ClassificationRun, data: ClassificationData, say: Say) ->
     if config.model.naive_bayes is not None:
         _count_ngrams(config, model, data, say)
     if config.training.init_from is not None:
-        given = load_classifier_folder(find_model_folder(config.training.init_from))
-        _check_alike(config, data, given)
+        given = load_model_folder(find_model_folder(config.training.init_from), ClassifierDescription)
+        _check_alike(config, data, given.description)
         model.load_state_dict(dict(given.weights))
     return model
 
@@ -221,7 +204,7 @@ def _count_ngrams(config: ClassificationRun, model: ClassifierModel, data: Class
     say(f"Counted n-grams of up to {settings.up_to} tokens: {num_known:,} are known from now on.")
 
 
-def _check_alike(config: ClassificationRun, data: ClassificationData, given: ClassifierFolder) -> None:
+def _check_alike(config: ClassificationRun, data: ClassificationData, given: ClassifierDescription) -> None:
     """Refuse to pour weights into a model of another shape or with other labels; dropout may differ."""
     if given.labels != data.labels:
         raise UserError(

@@ -3,13 +3,13 @@
 Reads the text and learns its symbols; the memory is carried from batch to batch; the rest is tasks/runs.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from heedful.config.language_modeling import Bytes, LanguageModelRun
 from heedful.data.batch import SegmentBatch
@@ -19,17 +19,14 @@ from heedful.files import JsonValue
 from heedful.models.build import build_language_model
 from heedful.models.language_model import LanguageModel
 from heedful.models.transformer_xl import RelativeLayer, TransformerXL
-from heedful.storage.language_model_folder import (
-    LanguageModelFolder,
-    language_model_card,
-    load_language_model_folder,
-    save_language_model,
-)
+from heedful.storage.cards import language_model_card
+from heedful.storage.descriptions import LanguageModelDescription
 from heedful.storage.locate import find_model_folder
+from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.folder_tokenizers import language_model_symbols
 from heedful.tasks.language_modeling.model import TextModel
 from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
-from heedful.tasks.runs import RunContext, TrainedModel, check_same_shape, run_training
+from heedful.tasks.runs import RunContext, check_same_shape, run_training
 from heedful.text.learning import learn_tokenizer
 from heedful.text.symbols import ByteSymbols, SubwordSymbols, Symbols, symbols_from_json
 from heedful.training.display import Display
@@ -118,31 +115,22 @@ class LanguageModelJob:
             samples.append({"text": written.decode("utf-8", errors="replace")})
         return Validation(numbers, samples)
 
-    def save(self, folder: Path, trained: TrainedModel) -> None:
-        """Write the model folder."""
-        config, symbols, training = self.config, self.texts.symbols, self.config.training
-        save_language_model(
-            folder,
-            LanguageModelFolder(
-                model=config.model,
-                weights=trained.weights,
-                symbols_json=symbols.to_json(),
-                vocab_size=symbols.vocab_size,
-                segment_len=training.segment_len,
-                memory_len=training.memory_len,
-                card=language_model_card(
-                    name=config.name,
-                    symbols="bytes" if isinstance(symbols, ByteSymbols) else f"{symbols.vocab_size:,} pieces",
-                    num_parameters=trained.num_parameters,
-                    facts=trained.summary,
-                ),
-                facts=trained.facts,
-            ),
+    def describe(self, facts: dict[str, JsonValue]) -> LanguageModelDescription:
+        """Return what the model folder says of the model."""
+        training = self.config.training
+        return LanguageModelDescription(
+            vocab_size=self.texts.symbols.vocab_size,
+            segment_len=training.segment_len,
+            memory_len=training.memory_len,
+            model=self.config.model,
+            facts=facts,
         )
 
-    def load(self, folder: Path) -> LanguageModelFolder:
-        """Read a model folder back."""
-        return load_language_model_folder(folder)
+    def card(self, weights: Mapping[str, Tensor], summary: Mapping[str, str]) -> str:
+        """Return the model card."""
+        symbols = self.texts.symbols
+        in_words = "bytes" if isinstance(symbols, ByteSymbols) else f"{symbols.vocab_size:,} pieces"
+        return language_model_card(self.config.name, in_words, weights, summary)
 
 
 def train_language_model(
@@ -159,7 +147,7 @@ def find_symbols(config: LanguageModelRun, folder: Path, text: bytes, say: Say) 
     if config.training.init_from is not None:
         given = find_model_folder(config.training.init_from)
         say(f"Taking the symbols and the first weights from {given}.")
-        return language_model_symbols(load_language_model_folder(given))
+        return language_model_symbols(load_model_folder(given, LanguageModelDescription))
     if isinstance(config.tokenizer, Bytes):
         return ByteSymbols()
     lines = text.decode("utf-8", errors="replace").split("\n")
@@ -187,7 +175,7 @@ def _new_model(config: LanguageModelRun, symbols: Symbols) -> TransformerXL | La
         config.model, vocab_size=symbols.vocab_size, generator=torch.Generator().manual_seed(config.seed)
     )
     if config.training.init_from is not None:
-        folder = load_language_model_folder(find_model_folder(config.training.init_from))
-        check_same_shape(config.model, folder.model)
+        folder = load_model_folder(find_model_folder(config.training.init_from), LanguageModelDescription)
+        check_same_shape(config.model, folder.description.model)
         model.load_state_dict(dict(folder.weights), strict=False)  # a shared matrix is stored under its first name only
     return model

@@ -3,13 +3,12 @@
 Reads the corpora, learns the tokenizer and fills the token store; the rest is tasks/runs.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from heedful.config.translation import RunConfig
 from heedful.data.batch import Batch
@@ -18,10 +17,13 @@ from heedful.files import JsonValue
 from heedful.models.build import build_model
 from heedful.models.transformer import Transformer
 from heedful.nn.layers import DecoderLayer, EncoderLayer
+from heedful.storage.cards import translator_card
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
 from heedful.storage.locate import find_model_folder
-from heedful.storage.model_folder import ModelFolder, SpecialIds, load_model_folder, model_card, save_model_folder
+from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.run_folder import TrainingResult
-from heedful.tasks.runs import RunContext, TrainedModel, check_same_shape, run_training
+from heedful.tasks.runs import RunContext, check_same_shape, run_training
 from heedful.tasks.translation.data import TrainingData, direction_of, prepare_data
 from heedful.tasks.translation.learned_text import LEARNED_TEXT
 from heedful.tasks.translation.validate import Validator
@@ -77,39 +79,27 @@ class TranslationJob:
         """Judge the model on the validation pairs."""
         return self.validator.validate(model)
 
-    def save(self, folder: Path, trained: TrainedModel) -> None:
-        """Write the model folder."""
+    def describe(self, facts: dict[str, JsonValue]) -> TranslatorDescription:
+        """Return what the model folder says of the model."""
         config, tokenizer = self.config, self.data.tokenizer
-        save_model_folder(
-            folder,
-            ModelFolder(
-                model=config.model,
-                weights=trained.weights,
-                tokenizer_json=tokenizer.to_json(),
-                special_ids=SpecialIds(
-                    pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id
-                ),
-                source_vocab_size=tokenizer.source_vocab_size,
-                target_vocab_size=tokenizer.target_vocab_size,
-                source_language=config.data.source_language,
-                target_language=config.data.target_language,
-                languages=tokenizer.languages,
-                directions=tuple(dict.fromkeys(direction_of(corpus, config.data) for corpus in config.data.train)),
-                decoding=config.decoding,
-                card=model_card(
-                    name=config.name,
-                    source_language=config.data.source_language,
-                    target_languages=tokenizer.languages or (config.data.target_language,),
-                    num_parameters=trained.num_parameters,
-                    facts=trained.summary,
-                ),
-                facts=trained.facts,
-            ),
+        return TranslatorDescription(
+            source_language=config.data.source_language,
+            target_language=config.data.target_language,
+            languages=tokenizer.languages,
+            directions=tuple(dict.fromkeys(direction_of(corpus, config.data) for corpus in config.data.train)),
+            source_vocab_size=tokenizer.source_vocab_size,
+            target_vocab_size=tokenizer.target_vocab_size,
+            special_ids=SpecialIds.of(tokenizer),
+            model=config.model,
+            decoding=config.decoding,
+            facts=facts,
         )
 
-    def load(self, folder: Path) -> ModelFolder:
-        """Read a model folder back."""
-        return load_model_folder(folder)
+    def card(self, weights: Mapping[str, Tensor], summary: Mapping[str, str]) -> str:
+        """Return the model card."""
+        data = self.config.data
+        languages = self.data.tokenizer.languages or (data.target_language,)
+        return translator_card(self.config.name, data.source_language, languages, weights, summary)
 
 
 def train_translation(
@@ -128,7 +118,7 @@ def _new_model(config: RunConfig, tokenizer: Tokenizer) -> Transformer:
         generator=torch.Generator().manual_seed(config.seed),
     )
     if config.training.init_from is not None:
-        folder = load_model_folder(find_model_folder(config.training.init_from))
-        check_same_shape(config.model, folder.model)
+        folder = load_model_folder(find_model_folder(config.training.init_from), TranslatorDescription)
+        check_same_shape(config.model, folder.description.model)
         model.load_state_dict(folder.weights, strict=False)  # a shared matrix is stored under its first name only
     return model
