@@ -5,7 +5,7 @@ from heedful.decoding.ensemble import Ensemble
 from heedful.decoding.generation import Generator, Stepwise
 from heedful.decoding.greedy import greedy_search
 from heedful.decoding.hypothesis import FinishReason, Hypothesis
-from heedful.decoding.protocol import Decodable
+from heedful.decoding.protocol import Decodable, Extendable
 from heedful.decoding.recorder import BeamStep, Recorder, StepList
 from heedful.decoding.request import SearchRequest
 from heedful.decoding.sampling import sample
@@ -14,6 +14,7 @@ __all__ = [
     "BeamStep",
     "Decodable",
     "Ensemble",
+    "Extendable",
     "FinishReason",
     "Generator",
     "Hypothesis",

@@ -53,3 +53,31 @@ class Decodable(Protocol[State]):
         `log_softmax(step(...)).topk(count)`, of equal tokens preferably the lower id first. A vocabulary smaller than
         `count` gives as many columns as it has tokens.
         """
+
+
+class Extendable(Decodable[State], Protocol[State]):
+    """A model that can also read several tokens at once, and forget: what guesses and checks several is built on it.
+
+    A model that has only its present state, as a recurrent one, need not be one.
+    """
+
+    def extend(self, state: State, token_ids: Tensor, parents: Tensor | None) -> Tensor:
+        """Append several tokens to each row and return the logits after each, float32 [rows, length, vocab].
+
+        token_ids int64 [rows, length]; parents [rows] as for `step`, which is the case of length 1. The logits are
+        those that as many steps would have given.
+        """
+
+    def extend_best(
+        self, state: State, token_ids: Tensor, parents: Tensor | None, *, count: int
+    ) -> tuple[Tensor, Tensor]:
+        """Do what `extend` does, and return only the `count` most probable tokens after each, as `step_best` does.
+
+        token_ids int64 [rows, length]; returns log-probabilities and ids, [rows, length, candidates] each.
+        """
+
+    def rewind(self, state: State, lengths: Tensor) -> None:
+        """Let every row forget what it has written beyond its first lengths[r] tokens, lengths int64 [rows].
+
+        Rows may then be of different lengths, each with its own positions, as if nothing more had ever been written.
+        """
