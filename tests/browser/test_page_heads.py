@@ -2,10 +2,12 @@
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
+from benchmarks.load import ServerProcess
 
 from tests.support.page_marks import marks_what_differs
 
@@ -18,7 +20,7 @@ DONE = '.outcome[aria-busy="false"] .without .verdict'
 
 
 @pytest.fixture(scope="module")
-def traced(bundled_server) -> Any:
+def traced(bundled_server: ServerProcess) -> Any:
     """Asks the server for the trace of the sentence, each question once."""
     known: dict[str, Any] = {}
 
@@ -38,7 +40,9 @@ def signed(value: float) -> str:
 
 
 @pytest.mark.parametrize(("width", "scheme", "locale"), [(1440, "light", "en-US"), (390, "dark", "zh-CN")])
-def test_all_heads_are_there_and_fit(bundled_server, visited, traced, width, scheme, locale) -> None:
+def test_all_heads_are_there_and_fit(
+    bundled_server: ServerProcess, visited: Callable[..., Any], traced: Any, width: int, scheme: str, locale: str
+) -> None:
     entropy = traced()["entropy"]
     with visited(bundled_server, "?view=heads", width=width, color_scheme=scheme, locale=locale) as page:
         page.wait_for_selector(WEIGHED, timeout=30_000)
@@ -50,7 +54,7 @@ def test_all_heads_are_there_and_fit(bundled_server, visited, traced, width, sch
         assert page.inner_text("h1") == ("What is each head good for?" if locale == "en-US" else "每个头有什么用？")
 
 
-def test_every_head_says_its_numbers(bundled_server, visited, traced) -> None:
+def test_every_head_says_its_numbers(bundled_server: ServerProcess, visited: Callable[..., Any], traced: Any) -> None:
     trace = traced(headChanges=True)
     with visited(bundled_server, "?view=heads") as page:
         page.wait_for_selector(WEIGHED, timeout=30_000)
@@ -71,7 +75,9 @@ def test_every_head_says_its_numbers(bundled_server, visited, traced) -> None:
         assert page.locator("section .caption").inner_text() == said
 
 
-def test_the_mouse_switches_heads_off_and_on(bundled_server, visited, traced) -> None:
+def test_the_mouse_switches_heads_off_and_on(
+    bundled_server: ServerProcess, visited: Callable[..., Any], traced: Any
+) -> None:
     trace = traced(headsOff=OFF)
     found = trace["ablation"]
     with visited(bundled_server, "?view=heads") as page:
@@ -96,7 +102,9 @@ def test_the_mouse_switches_heads_off_and_on(bundled_server, visited, traced) ->
         assert "All heads are on." in page.inner_text(".without")
 
 
-def test_the_keyboard_switches_heads_and_layers(bundled_server, visited, traced) -> None:
+def test_the_keyboard_switches_heads_and_layers(
+    bundled_server: ServerProcess, visited: Callable[..., Any], traced: Any
+) -> None:
     with visited(bundled_server, "?view=heads&language=zh", width=390) as page:
         page.wait_for_selector(".head-use [role=switch]", timeout=30_000)
         block = page.locator('[role=group][aria-label="交叉"]')
@@ -116,7 +124,9 @@ def test_the_keyboard_switches_heads_and_layers(bundled_server, visited, traced)
         assert block.locator('[aria-checked="false"]').count() == 1
 
 
-def test_what_is_off_can_be_shared_and_what_is_not_there_is_ignored(bundled_server, visited, traced) -> None:
+def test_what_is_off_can_be_shared_and_what_is_not_there_is_ignored(
+    bundled_server: ServerProcess, visited: Callable[..., Any], traced: Any
+) -> None:
     found = traced(headsOff=OFF)["ablation"]
     address = "?view=heads&off=cross.1.3,encoder.0.2,cross.9.9,<b>,encoder.0.2"
     with visited(bundled_server, address) as page:
@@ -125,7 +135,9 @@ def test_what_is_off_can_be_shared_and_what_is_not_there_is_ignored(bundled_serv
         assert page.inner_text(".without .text") == found["text"]
 
 
-def test_half_of_the_heads_can_go_at_once(bundled_server, visited, traced) -> None:
+def test_half_of_the_heads_can_go_at_once(
+    bundled_server: ServerProcess, visited: Callable[..., Any], traced: Any
+) -> None:
     changes = traced(headChanges=True)["head_changes"]
     count = sum(len(row) for kind in changes.values() for row in kind)
     with visited(bundled_server, "?view=heads") as page:

@@ -52,7 +52,7 @@ FIGURES = """async () => {
 
 
 @functools.cache
-def asked(server: ServerProcess, text: str, **fields: object) -> dict[str, Any]:
+def asked(server: ServerProcess, text: str, **fields: Any) -> dict[str, Any]:
     """What the server says about a sentence when no page is between; asked once."""
     body = json.dumps({"q": text, "source": "en", "target": "de", **fields}).encode()
     request = Request(f"{server.url}/api/trace", body, {"content-type": "application/json"})

@@ -63,6 +63,11 @@ class TranslationEngine(Workplace):
         self.translator = translator
         super().__init__(model_id, limits, observer)
 
+    def warm_up(self) -> None:
+        """Translate something, in a language the model knows or not."""
+        source, target = self.translator.directions.pairs[0]
+        self.translator.translate("Where is the station?", from_=source, to=target)
+
     def plan(self, texts: Sequence[str], asked: Asked) -> list[TextPlan]:
         """Settle languages and units of the texts; raises `UserError` for what cannot be done."""
         self.translator.directions.check(asked.source, asked.target)

@@ -19,8 +19,9 @@ from torch import Tensor
 from heedful.config.classification import ClassifierConfig, HeadAndTail
 from heedful.data.labelled_batches import head_and_tail, labelled_tokens
 from heedful.models.classifier import ClassifierModel
-from heedful.storage.classifier_folder import ClassifierFolder, load_classifier_folder, restore_classifier
+from heedful.storage.descriptions import ClassifierDescription
 from heedful.storage.locate import find_model_folder
+from heedful.storage.model_folder import ModelFolder, load_model_folder, restore_model
 from heedful.tasks.device import choose_device
 from heedful.tasks.folder_tokenizers import classifier_tokenizer
 from heedful.tasks.line_groups import group_lines
@@ -259,15 +260,15 @@ def shorten(config: ClassifierConfig, ids: Sequence[int]) -> Sequence[int]:
 
 def load_classifier(model: str | Path, *, device: str | None = None) -> Classifier:
     """Load a classifier from a model folder, or that of a run folder."""
-    return classifier_of(load_classifier_folder(find_model_folder(model)), choose_device(device))
+    return classifier_of(load_model_folder(find_model_folder(model), ClassifierDescription), choose_device(device))
 
 
-def classifier_of(folder: ClassifierFolder, device: torch.device) -> Classifier:
+def classifier_of(folder: ModelFolder[ClassifierDescription], device: torch.device) -> Classifier:
     """Make a `Classifier` of a loaded model folder."""
     return Classifier(
-        restore_classifier(folder).to(device),
+        restore_model(folder).to(device),
         classifier_tokenizer(folder),
-        folder.model,
-        folder.labels,
+        folder.description.model,
+        folder.description.labels,
         device=device,
     )

@@ -12,8 +12,8 @@ from heedful.nn.masks import causal_mask, padding_mask
     [(5, 9, 32, False, True), (24, 24, 64, True, False), (16, 33, 32, False, True), (64, 64, 64, True, True)],
 )
 def test_the_kernel_for_short_sentences_equals_the_readable_attention(
-    query_len, key_len, head_dim, causal, masked, compiled
-):
+    query_len: int, key_len: int, head_dim: int, causal: bool, masked: bool, compiled: bool
+) -> None:
     generator = torch.Generator().manual_seed(1)
     heads, batch = 3, 4
 
@@ -33,7 +33,7 @@ def test_the_kernel_for_short_sentences_equals_the_readable_attention(
         order = causal_mask(query_len, key_len, device=query.device)
         mask = order if mask is None else mask & order
     exact = [tensor.detach().float().requires_grad_() for tensor in (query, key, value)]
-    expected, _ = attend(*exact, mask)
+    expected, _ = attend(*exact, mask)  # type: ignore[call-arg]
     torch.testing.assert_close(found.float(), expected, rtol=2e-2, atol=1e-2)
     if is_real is not None:
         assert not found[0].any()
