@@ -112,7 +112,7 @@ def _check_alike(paths: Sequence[Path], folders: Sequence[ModelFolder[Translator
 
 
 def _open_engine(device: torch.device, quantize: str, say: Callable[[str], None] | None) -> ctypes.CDLL | None:
-    """Have the int8 engine compiled, where it is wanted and can be had; else models run in floats, unless it must be."""
+    """Have the int8 engine compiled, where it is wanted and can be; else models run in floats, unless it must be."""
     if quantize == "none" or device.type != "cpu":
         return None
     try:
