@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from heedful.decoding import SearchRequest, sample
+from heedful.decoding.hypothesis import Hypothesis
 from heedful.decoding.sampling import draw_tokens
 from heedful.errors import UserError
 from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script, rescore
@@ -19,7 +20,9 @@ def generators(*seeds: Any) -> list[torch.Generator]:
     return [torch.Generator().manual_seed(seed) for seed in seeds]
 
 
-def run(script: Callable[..., Any], sources: list[tuple[int, ...]], seeds: Any, **options: Any) -> Any:
+def run(
+    script: Callable[..., Any], sources: list[tuple[int, ...]], seeds: list[int], **options: Any
+) -> list[Hypothesis]:
     caps = options.pop("max_lengths", [12] * len(sources))
     request = SearchRequest(bos_id=BOS, eos_id=EOS, max_lengths=caps, forbidden_ids=(PAD, BOS), length_penalty=0.0)
     return sample(ScriptedModel(script), *batch_of(sources), request, generators=generators(*seeds), **options)

@@ -64,23 +64,33 @@ class Int8Search:
         self._owner.library.heedful_free_search(self.handle)
 
 
-def restore_int8(folder: ModelFolder[TranslatorDescription], *, threads: int | None = None) -> "Int8Transformer":
+def restore_int8(
+    folder: ModelFolder[TranslatorDescription], *, library: ctypes.CDLL | None = None
+) -> "Int8Transformer":
     """Make the engine of a model folder. Weights stored in int8 are packed as they are and never become floats."""
     if not isinstance(folder.weights, RoundedWeights):
-        return Int8Transformer(restore_model(folder), threads=threads)
+        return Int8Transformer(restore_model(folder), library=library)
     model = folder.description.build_empty()
     model.load_state_dict(folder.weights.vectors(), strict=False)
-    return Int8Transformer(model, rounded=folder.weights, threads=threads)
+    return Int8Transformer(model, rounded=folder.weights, library=library)
 
 
 class Int8Transformer:
-    """A `Transformer` for inference only, on the CPU. It satisfies `decoding.Decodable`."""
+    """A `Transformer` for inference only, on the CPU. It satisfies `decoding.Extendable`."""
 
     def __init__(
-        self, model: Transformer, *, rounded: RoundedWeights | None = None, threads: int | None = None
+        self,
+        model: Transformer,
+        *,
+        rounded: RoundedWeights | None = None,
+        threads: int | None = None,
+        library: ctypes.CDLL | None = None,
     ) -> None:
-        """Pack the weights of `model`; with `rounded`, which has its matrices, those in the model may be empty."""
-        self.library = open_library()
+        """Pack the weights of `model`; with `rounded`, which has its matrices, those in the model may be empty.
+
+        `library` is what `open_library` has given; without it, it is asked.
+        """
+        self.library = library or open_library()
         self.dim, self.num_encoder_layers = model.dim, len(model.encoder.layers)
         self.source_vocab_size = model.source_embedding.weight.size(0)
         self.vocab_size = model.output_projection.weight.size(0)
