@@ -1,9 +1,11 @@
 """The view "heads" in a real browser: heads are switched off, and what the page says is what the server found."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from benchmarks.load import ServerProcess
 
 from tests.support.page_marks import marks_what_differs
 from tests.support.traced_sentence import asked, asked_about
@@ -16,13 +18,13 @@ DONE = '.outcome[aria-busy="false"] .without .verdict'
 
 
 @pytest.fixture(scope="module")
-def trace(bundled_server) -> dict[str, Any]:
+def trace(bundled_server: ServerProcess) -> dict[str, Any]:
     """What the server says about the sentence when no page is between."""
     return asked(bundled_server)
 
 
 @pytest.fixture(scope="module")
-def changes(bundled_server, trace) -> dict[str, Any]:
+def changes(bundled_server: ServerProcess, trace: dict[str, Any]) -> dict[str, Any]:
     """What it says the translation loses without each head."""
     found: dict[str, Any] = asked_about(bundled_server, trace, "heads")["heads"]
     return found
@@ -33,7 +35,14 @@ def signed(value: float) -> str:
 
 
 @pytest.mark.parametrize(("width", "scheme", "locale"), [(1440, "light", "en-US"), (390, "dark", "zh-CN")])
-def test_all_heads_are_there_and_fit(bundled_server, visited, trace, width, scheme, locale) -> None:
+def test_all_heads_are_there_and_fit(
+    bundled_server: ServerProcess,
+    visited: Callable[..., Any],
+    trace: dict[str, Any],
+    width: int,
+    scheme: str,
+    locale: str,
+) -> None:
     entropy = trace["entropy"]
     with visited(bundled_server, "?view=heads", width=width, color_scheme=scheme, locale=locale) as page:
         page.wait_for_selector(WEIGHED, timeout=30_000)
@@ -45,7 +54,9 @@ def test_all_heads_are_there_and_fit(bundled_server, visited, trace, width, sche
         assert page.inner_text("h1") == ("What is each head good for?" if locale == "en-US" else "每个头有什么用？")
 
 
-def test_every_head_says_its_numbers(bundled_server, visited, trace, changes) -> None:
+def test_every_head_says_its_numbers(
+    bundled_server: ServerProcess, visited: Callable[..., Any], trace: dict[str, Any], changes: dict[str, Any]
+) -> None:
     with visited(bundled_server, "?view=heads") as page:
         page.wait_for_selector(WEIGHED, timeout=30_000)
         for kind, name in {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}.items():
@@ -65,7 +76,9 @@ def test_every_head_says_its_numbers(bundled_server, visited, trace, changes) ->
         assert page.locator("section .caption").inner_text() == said
 
 
-def test_the_mouse_switches_heads_off_and_on(bundled_server, visited, trace) -> None:
+def test_the_mouse_switches_heads_off_and_on(
+    bundled_server: ServerProcess, visited: Callable[..., Any], trace: dict[str, Any]
+) -> None:
     found = asked_about(bundled_server, trace, "ablation", headsOff=OFF)
     with visited(bundled_server, "?view=heads") as page:
         page.wait_for_selector(WEIGHED, timeout=30_000)
@@ -89,7 +102,9 @@ def test_the_mouse_switches_heads_off_and_on(bundled_server, visited, trace) -> 
         assert "All heads are on." in page.inner_text(".without")
 
 
-def test_the_keyboard_switches_heads_and_layers(bundled_server, visited, trace) -> None:
+def test_the_keyboard_switches_heads_and_layers(
+    bundled_server: ServerProcess, visited: Callable[..., Any], trace: dict[str, Any]
+) -> None:
     with visited(bundled_server, "?view=heads&language=zh", width=390) as page:
         page.wait_for_selector(".head-use [role=switch]", timeout=30_000)
         block = page.locator('[role=group][aria-label="交叉"]')
@@ -109,7 +124,9 @@ def test_the_keyboard_switches_heads_and_layers(bundled_server, visited, trace) 
         assert block.locator('[aria-checked="false"]').count() == 1
 
 
-def test_what_is_off_can_be_shared_and_what_is_not_there_is_ignored(bundled_server, visited, trace) -> None:
+def test_what_is_off_can_be_shared_and_what_is_not_there_is_ignored(
+    bundled_server: ServerProcess, visited: Callable[..., Any], trace: dict[str, Any]
+) -> None:
     found = asked_about(bundled_server, trace, "ablation", headsOff=OFF)
     address = "?view=heads&off=cross.1.3,encoder.0.2,cross.9.9,<b>,encoder.0.2"
     with visited(bundled_server, address) as page:
@@ -118,7 +135,9 @@ def test_what_is_off_can_be_shared_and_what_is_not_there_is_ignored(bundled_serv
         assert page.inner_text(".without .text") == found["text"]
 
 
-def test_half_of_the_heads_can_go_at_once(bundled_server, visited, changes) -> None:
+def test_half_of_the_heads_can_go_at_once(
+    bundled_server: ServerProcess, visited: Callable[..., Any], changes: dict[str, Any]
+) -> None:
     count = sum(len(row) for kind in changes.values() for row in kind)
     with visited(bundled_server, "?view=heads") as page:
         page.wait_for_selector(WEIGHED, timeout=30_000)
@@ -136,7 +155,9 @@ def test_half_of_the_heads_can_go_at_once(bundled_server, visited, changes) -> N
         assert kept.get_attribute("aria-checked") == "true"
 
 
-def test_looking_at_attention_and_then_at_heads_asks_for_one_trace(bundled_server, visited) -> None:
+def test_looking_at_attention_and_then_at_heads_asks_for_one_trace(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
     asked_for: list[str] = []
     with visited(bundled_server, "?view=translate") as page:
         page.on("request", lambda request: asked_for.append(request.url.removeprefix(bundled_server.url)))

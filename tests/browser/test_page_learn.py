@@ -52,7 +52,7 @@ FIGURES = """async () => {
 
 
 @functools.cache
-def asked(server: ServerProcess, text: str, **fields: object) -> dict[str, Any]:
+def asked(server: ServerProcess, text: str, **fields: Any) -> dict[str, Any]:
     """What the server says about a sentence when no page is between; asked once."""
     return trace_of(server, q=text, source="en", **fields)
 

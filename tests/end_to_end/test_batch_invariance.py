@@ -9,12 +9,13 @@ from heedful import load
 from heedful.demo.corpus import make_corpus
 from heedful.tasks.translation.translator import Translator
 from tests.support.searches import search
+from tests.support.small_run import SmallRun
 
 NUM_SENTENCES, NUM_BATCHINGS = 200, 20
 
 
 @pytest.fixture(scope="module")
-def translator(small_run) -> Translator:
+def translator(small_run: SmallRun) -> Translator:
     return load(small_run.run, device="cpu", quantize="none")
 
 
@@ -36,7 +37,7 @@ def search_in_batches(translator: Translator, sentences: list[str], draw: random
         ids = torch.tensor([source + [tokenizer.pad_id] * (width - len(source)) for source in encoded])
         lengths = torch.tensor([len(source) for source in encoded])
         found = search(
-            translator.generator.model, ids, torch.arange(width) < lengths.unsqueeze(1),
+            translator.readable_model, ids, torch.arange(width) < lengths.unsqueeze(1),
             bos_id=tokenizer.bos_id, eos_id=tokenizer.eos_id,
             forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id),
             beam_size=beam_size, length_penalty=translator.decoding.length_penalty, max_lengths=(lengths + 50).tolist(),

@@ -11,6 +11,8 @@ from heedful import load
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import read_lines
+from tests.support.commands import Command
+from tests.support.small_run import SmallRun
 
 PIECES = [
     "\u2028", "\u2029", "\u0085", "\v", "\f", "\x1c", "\x1d", "\x1e", "\r", "\ufeff", "\x00", "\x7f", "\t", "\u200b",
@@ -42,7 +44,7 @@ def num_lines_of(content: bytes) -> int:
 
 
 @pytest.fixture(scope="module")
-def translator(small_run) -> Translator:
+def translator(small_run: SmallRun) -> Translator:
     return load(small_run.run, device="cpu", quantize="none")
 
 
@@ -68,7 +70,7 @@ def test_ten_thousand_files_keep_the_count_and_the_order_of_their_lines(translat
         assert known.setdefault(line, output) == output  # the same line anywhere gives the same answer: order is kept
 
 
-def test_hostile_lines_through_stdin_of_the_real_process(heedful, small_run) -> None:
+def test_hostile_lines_through_stdin_of_the_real_process(heedful: Command, small_run: SmallRun) -> None:
     draw = random.Random(20_261)
     content = b"".join(line + b"\n" for _ in range(60) for line in hostile_file(draw).split(b"\n"))
     content += b"".join(piece.encode() + b"\n" for piece in PIECES)
@@ -82,7 +84,9 @@ def test_hostile_lines_through_stdin_of_the_real_process(heedful, small_run) -> 
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_hostile_files_through_the_real_process(heedful, small_run, tmp_path: Path, seed: int) -> None:
+def test_hostile_files_through_the_real_process(
+    heedful: Command, small_run: SmallRun, tmp_path: Path, seed: int
+) -> None:
     """Three hundred files in few processes, end to end, each closed by a newline where it has none."""
     draw = random.Random(seed)
     files = [hostile_file(draw).removeprefix(b"\xef\xbb\xbf") for _ in range(100)]

@@ -15,6 +15,7 @@ import time
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -23,7 +24,7 @@ from benchmarks.load import Answer, ServerProcess, exchange
 from schemathesis import GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
-from heedful.storage.classifier_folder import save_classifier
+from heedful.storage.model_folder import save_model_folder
 from tests.support.classifier_folders import make_folder
 from tests.support.language_model_folders import write_language_model
 from tests.support.run_folders import make_run
@@ -37,7 +38,7 @@ CANARY = "xyzzy-canary"
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     base = tmp_path_factory.mktemp("model")
     tiny = save_model(base / "tiny", languages=("de", "en"))
-    save_classifier(base / "labels", make_folder())
+    save_model_folder(base / "labels", make_folder())
     write_language_model(base / "bytes")
     models = [argument for folder in (tiny, base / "labels", base / "bytes") for argument in ("--model", folder)]
     make_run(base / "runs" / "one", rows=3)
@@ -367,10 +368,10 @@ def test_no_generated_request_breaks_it(server: ServerProcess) -> None:
             draw(operation, mode, max_examples=12 if has_input else 2)
 
 
-def draw(operation: schemathesis.APIOperation, mode: GenerationMode, max_examples: int) -> None:
+def draw(operation: schemathesis.APIOperation[Any, Any, Any, Any], mode: GenerationMode, max_examples: int) -> None:
     @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
     @hypothesis.settings(max_examples=max_examples, suppress_health_check=list(hypothesis.HealthCheck))
-    def call(case: schemathesis.Case) -> None:
+    def call(case: schemathesis.Case[Any]) -> None:
         # What a schema cannot say, as which languages go together, is refused: good data may get a 4xx.
         case.call_and_validate(
             headers={"Authorization": f"Bearer {KEY}"}, timeout=10, excluded_checks=[positive_data_acceptance]

@@ -15,6 +15,7 @@ from heedful.insight.attribution import attribute
 from heedful.insight.payload import from_array, rounded, to_payload
 from heedful.insight.position_table import position_table, similarity
 from heedful.insight.trace import trace_translation
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.request import TranslationRequest
@@ -171,7 +172,7 @@ def test_positions_are_those_of_the_model(server: ServerProcess, translator: Tra
 
 def test_models_say_what_they_are_made_of(server: ServerProcess, folder: Path) -> None:
     (model,) = json.loads(get(server, "/api/models")[1])
-    expected = sum(tensor.numel() for tensor in load_model_folder(folder).weights.values())
+    expected = sum(tensor.numel() for tensor in load_model_folder(folder, TranslatorDescription).weights.values())
     assert model["parameters"] == expected
     assert model["layers"] == {"encoder": 1, "decoder": 1}
     assert (model["heads"], model["dim"], model["positions"], model["run"]) == (2, 32, "sinusoidal", None)

@@ -129,26 +129,29 @@ def learn(
     run = Run(folder, config, ValidationConfig(every_steps=steps, metric="loss"), seed=seed, dim=48)
     train(start_state(model, config), TrainingTask(batches_from, loss, validate), run)
     *_, last, validation = Journal(folder / "metrics.jsonl").records()
-    print(f"{task}: {1 - validation['loss']:.1%} exact, loss {last['loss']:.4f}")
-    return 1 - validation["loss"], last["loss"]
+    wrong, last_loss = validation["loss"], last["loss"]
+    assert isinstance(wrong, float)
+    assert isinstance(last_loss, float)
+    print(f"{task}: {1 - wrong:.1%} exact, loss {last_loss:.4f}")
+    return 1 - wrong, last_loss
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("task", "norm"), [("copy", "post"), ("reverse", "pre")])
-def test_it_learns(tmp_path, task, norm):
+def test_it_learns(tmp_path: Path, task: str, norm: str) -> None:
     exact, _ = learn(tmp_path, task, norm=norm)
     assert exact >= 0.98
 
 
 @pytest.mark.slow
-def test_without_the_causal_mask_it_only_seems_to_learn(tmp_path):
+def test_without_the_causal_mask_it_only_seems_to_learn(tmp_path: Path) -> None:
     exact, loss = learn(tmp_path, "copy", norm="post", causal=False)
     assert loss < 0.1
     assert exact < 0.5
 
 
 @pytest.mark.slow
-def test_without_positions_it_cannot_reverse(tmp_path):
+def test_without_positions_it_cannot_reverse(tmp_path: Path) -> None:
     exact, loss = learn(tmp_path, "reverse", positions="none")
     assert exact < 0.5
     assert loss > 0.1

@@ -38,6 +38,11 @@ def build_torch(norm: str, activation: str) -> nn.Transformer:
     return theirs
 
 
+def gradient_of(parameter: nn.Parameter) -> Tensor:
+    assert parameter.grad is not None
+    return parameter.grad
+
+
 def in_our_names(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
     """Rename torch's tensors, weights or gradients alike; only the cross-attention projection is also cut."""
     ours = {}
@@ -91,9 +96,9 @@ def test_outputs_and_gradients_equal_torch(norm: str, activation: str) -> None:
     direction = torch.randn_like(hidden) / hidden.numel() ** 0.5
     (hidden * direction).sum().backward()
     (expected * direction).sum().backward()
-    gradients = in_our_names({name: parameter.grad for name, parameter in theirs.named_parameters()})
+    gradients = in_our_names({name: gradient_of(parameter) for name, parameter in theirs.named_parameters()})
     for name, gradient in gradients.items():
-        close(ours.get_parameter(name).grad, gradient)
+        close(gradient_of(ours.get_parameter(name)), gradient)
 
 
 def test_embedding_and_its_gradient_equal_torch_embedding_times_root_of_dim() -> None:
@@ -108,4 +113,4 @@ def test_embedding_and_its_gradient_equal_torch_embedding_times_root_of_dim() ->
     (theirs(ids) * DIM**0.5 * direction).sum().backward()
 
     close(ours(ids), theirs(ids) * DIM**0.5)
-    close(ours.weight.grad, theirs.weight.grad)
+    close(gradient_of(ours.weight), gradient_of(theirs.weight))

@@ -1,6 +1,7 @@
 """What holds for the whole model: padding, batch and order never change a result; steps equal the full pass."""
 
 import functools
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from heedful.config.models import TransformerConfig
 from heedful.models import Transformer, build_model
 
 VOCAB = 19
-SHAPES = {
+SHAPES: dict[str, dict[str, Any]] = {
     "post": {},
     "pre": {"norm": "pre", "activation": "swish", "output_bias": True},
     "learned": {"positions": {"kind": "learned", "max_len": 40}, "tying": "two_way"},

@@ -31,7 +31,7 @@ def moody_script(seed: int, vocab: int) -> Script:
     """A random script in which some tokens are impossible and, rarely, a distribution is no number."""
     base = random_script(seed, vocab)
 
-    def script(source, written):
+    def script(source: tuple[int, ...], written: tuple[int, ...]) -> list[float]:
         logits = list(base(source, written))
         mood = hash((seed, source, written)) % 16
         if mood == 0:

@@ -9,7 +9,7 @@ from benchmarks.load import ServerProcess
 SENTENCE = "Where is the nearest station, please?"
 
 
-def asked(server: ServerProcess, **fields: object) -> dict[str, Any]:
+def asked(server: ServerProcess, **fields: Any) -> dict[str, Any]:
     """Ask for a trace of the sentence, or of what `fields` say instead."""
     return _answer(server, "/api/trace", {"q": SENTENCE, "source": "auto", "target": "de", **fields})
 

@@ -17,17 +17,16 @@ from heedful.serving.request_queue import Observer
 from heedful.serving.translating import TranslationEngine
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import WritingEngine
-from heedful.storage.folder_files import task_of
 from heedful.storage.locate import find_model_folder
-from heedful.tasks.classification.classifier import load_classifier
-from heedful.tasks.language_modeling.model import load_text_model
-from heedful.tasks.translation.load import load_translator
+from heedful.tasks.table import TASKS, task_name_of
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.text.language_detection import known_languages
 
 BUNDLED_ID = "bundled"
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_WARM_UP = "Where is the station?"
+_ENGINES: dict[str, Callable[[str, Any, Limits, Observer], Workplace]] = {
+    engine.task: engine for engine in (TranslationEngine, LabellingEngine, WritingEngine)
+}
 
 Kind = TypeVar("Kind", bound=Workplace)
 
@@ -114,15 +113,11 @@ def load_engines(
     """Load model folders, each for what it was trained for; none means the bundled translator."""
 
     def load(model_id: str, folder: Path | None) -> Workplace:
-        task = "translation" if folder is None else task_of(find_model_folder(folder))
-        if folder is not None and task == "classification":
-            return LabellingEngine(model_id, load_classifier(folder, device=device), limits, observer(model_id))
-        if folder is not None and task == "language_modeling":
-            return WritingEngine(model_id, load_text_model(folder, device=device), limits, observer(model_id))
-        translator = load_translator(folder, device=device, quantize=quantize, say=say)
-        source, target = translator.directions.pairs[0]
-        translator.translate(_WARM_UP, from_=source, to=target)  # the first client need not wait for lazy set-up
-        return TranslationEngine(model_id, translator, limits, observer(model_id))
+        task = task_name_of(folder)
+        model = TASKS[task].load(folder, device=device, quantize=quantize, say=say)
+        engine = _ENGINES[task](model_id, model, limits, observer(model_id))
+        engine.warm_up()
+        return engine
 
     named: dict[str, Path | None] = {BUNDLED_ID: None}
     if folders:

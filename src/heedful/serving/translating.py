@@ -46,6 +46,11 @@ class TranslationEngine(Workplace):
         self.translator = translator
         super().__init__(model_id, limits, observer)
 
+    def warm_up(self) -> None:
+        """Translate something, in a language the model knows or not."""
+        source, target = self.translator.directions.pairs[0]
+        self.translator.translate("Where is the station?", from_=source, to=target)
+
     async def translate(self, plans: Sequence[TextPlan], request: TranslationRequest) -> list[TranslatedUnit]:
         """Translate the units of planned texts together with whatever else is waiting; raises `RefusedError`."""
         units = (unit for plan in plans for unit in plan.units)

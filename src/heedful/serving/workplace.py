@@ -51,6 +51,9 @@ class Workplace:
         self._limits = limits
         self.queue: Batcher[Any, Any] = Batcher(model_id, self.run_batch, limits, observer)
 
+    def warm_up(self) -> None:
+        """Do what is done lazily now, so that the first client need not wait for it."""
+
     def run_batch(self, key: Any, contents: Sequence[Any], is_abandoned: IsAbandoned) -> Sequence[Any]:
         """Do the work of a batch, on the worker thread; where all work is exclusive there is none."""
         raise NotImplementedError

@@ -4,10 +4,10 @@ A task brings what differs as a `Trainee`. Everything that can be wrong with the
 before the run folder is made, so a typing error leaves nothing behind.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol
+from typing import Generic
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,8 @@ from heedful.data.file_identity import FileIdentities
 from heedful.errors import UserError
 from heedful.files import JsonValue, advising, remove_folder, sweep_partial
 from heedful.models.build import count_parameters
+from heedful.storage.descriptions import Description
+from heedful.storage.model_folder import ModelFolder, load_model_folder, save_model_folder
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
 from heedful.tasks.run_data import check_run_data, identify_data, write_run_data
@@ -31,33 +33,6 @@ from heedful.training.durability.run_lock import RunLock
 from heedful.training.loop import Run, TrainingTask, start_state, train
 from heedful.training.recorded_step import BatchT
 from heedful.training.state import TrainState
-
-
-@dataclass(frozen=True)
-class Shipment:
-    """What a finished run hands to its model folder."""
-
-    weights: dict[str, Tensor]
-    """The mean of the checkpoints the config asks for, a shared matrix once."""
-
-    facts: dict[str, JsonValue]
-    """Where the model comes from."""
-
-    num_parameters: int
-    summary: dict[str, str]
-    """The facts as a model card tells them."""
-
-
-class ShippedFolder(Protocol):
-    """What a model folder must say for a run to know it as its own."""
-
-    @property
-    def model(self) -> Section:
-        """The shape of the model."""
-
-    @property
-    def facts(self) -> dict[str, JsonValue]:
-        """Where it comes from."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +53,11 @@ class Trainee(Generic[BatchT]):
     facts: dict[str, JsonValue]
     """What it learns from, for the model folder; whole numbers are told on the model card, too."""
 
-    save: Callable[[Path, Shipment], None]
-    load: Callable[[Path], ShippedFolder]
+    describe: Callable[[dict[str, JsonValue]], Description]
+    """What the model folder says of the model, given the facts of the run."""
+
+    card: Callable[[Mapping[str, Tensor], Mapping[str, str]], str]
+    """The model card, from the weights and what is to be told of the run."""
 
 
 def run_training(
@@ -157,9 +135,9 @@ def _ship(config: AnyRun, folder: Path, state: TrainState, trainee: Trainee[Batc
         "averaged checkpoints": [path.name for path in paths],
         "validation": {str(step): score for step, score in state.scores.items()},
     }
+    description = trainee.describe(facts)
     if destination.exists():
-        shipped = trainee.load(destination)
-        if shipped.facts == facts and shipped.model == config.model:
+        if load_model_folder(destination, type(description)).description == description:
             return destination
         remove_folder(destination)
     best = max(state.scores.values(), default=None)
@@ -173,5 +151,6 @@ def _ship(config: AnyRun, folder: Path, state: TrainState, trainee: Trainee[Batc
     }
     averaged = average_checkpoints(paths)
     weights = {name: averaged[name] for name, _ in state.model.named_parameters()}
-    trainee.save(destination, Shipment(weights, facts, count_parameters(state.model), summary))
+    card = trainee.card(weights, summary)
+    save_model_folder(destination, ModelFolder(description, weights, trainee.tokenizer_json, card))
     return destination

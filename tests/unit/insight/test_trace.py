@@ -1,6 +1,7 @@
 """A trace says what the translator says, in more words."""
 
 import copy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from tests.support.tiny_models import save_model
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("beam_size", [1, 2, 5])
-def test_the_trace_is_that_of_the_translation(norm, beam_size) -> None:
+def test_the_trace_is_that_of_the_translation(norm: str, beam_size: int) -> None:
     translator = small_translator(norm)
     trace = translator.translate(SENTENCE, beam_size=beam_size, trace=True)
     (plain,) = translator.translate_detailed([SENTENCE], beam_size=beam_size)
@@ -123,7 +124,7 @@ def test_the_search_goes_on_from_a_prefix() -> None:
     assert trace.text.startswith("der bahnhof")
 
 
-def test_the_int8_engine_is_read_through_its_float_twin(tmp_path) -> None:
+def test_the_int8_engine_is_read_through_its_float_twin(tmp_path: Path) -> None:
     if not Int8Transformer.is_available():
         pytest.skip("there is no compiler")
     translator = load_translator(save_model(tmp_path / "model"), device="cpu", quantize="int8")
@@ -137,7 +138,7 @@ def test_the_int8_engine_is_read_through_its_float_twin(tmp_path) -> None:
     assert translator.readable_model is translator.readable_model
 
 
-def test_what_cannot_be_shown_is_refused(tmp_path) -> None:
+def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
     translator = small_translator()
     refusals = {
         "   ": "The text to look into must not be empty, but is.",

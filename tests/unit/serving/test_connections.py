@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 import uvicorn
+from starlette.types import Receive, Scope, Send
 
 from heedful.serving.connections import protocol_with
 from heedful.serving.limits import Limits
@@ -19,7 +20,7 @@ FULL = refuse(429, "No room.", {"retry-after": "3"})
 REQUEST = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
 
 
-async def echo(scope, receive, send) -> None:
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer with the body that came."""
     message = await receive()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})

@@ -34,7 +34,7 @@ TEXT = LanguageModelRun.model_validate(
 )
 
 
-def test_what_is_kept_of_a_linear_map_is_its_input_and_of_a_relu_its_output():
+def test_what_is_kept_of_a_linear_map_is_its_input_and_of_a_relu_its_output() -> None:
     class Batch:
         num_target_tokens = 1
 
@@ -48,7 +48,7 @@ def test_what_is_kept_of_a_linear_map_is_its_input_and_of_a_relu_its_output():
     assert kept_bytes(model, loss, Batch(), bf16=False) == 4 * (5 * 8 + 5 * 16)
 
 
-def test_a_trial_of_labels_has_the_parameters_of_the_run_and_more_memory_for_more_rows():
+def test_a_trial_of_labels_has_the_parameters_of_the_run_and_more_memory_for_more_rows() -> None:
     model = build_classifier(LABELS.model, vocab_size=50, num_labels=3, pad_id=0)
     small, large = (try_labels(LABELS, (rows, 20), vocab_size=50, num_labels=3, device="cpu") for rows in (2, 20))
     assert small.num_parameters == count_parameters(model)
@@ -59,7 +59,7 @@ def test_a_trial_of_labels_has_the_parameters_of_the_run_and_more_memory_for_mor
     assert small.tokens_per_second > 0
 
 
-def test_a_trial_of_text_counts_the_moving_average():
+def test_a_trial_of_text_counts_the_moving_average() -> None:
     trial = try_text(TEXT, vocab_size=40, device="cpu")
     model = build_language_model(TEXT.model, vocab_size=40)
     assert trial.num_parameters == count_parameters(model)

@@ -5,20 +5,23 @@ import itertools
 import math
 import os
 import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Never
 
 import pytest
+from torch import nn
 
 from heedful.errors import HeedfulError, UserError
 from heedful.training.durability.checkpoint import list_checkpoints
 from heedful.training.durability.interruption import Interruption, TrainingInterruptedError
 from heedful.training.durability.journal import Journal
 from heedful.training.durability.run_lock import RunLock, is_locked
-from heedful.training.loop import Validation, train, weights_sha256
+from heedful.training.loop import TrainingTask, Validation, train, weights_sha256
 from heedful.training.losses.cross_entropy import LossSum
 
 
-def curve(made):
+def curve(made: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """All that a resumed run must reproduce: every record without its timing, and the samples."""
     records = Journal(made.run.folder / "metrics.jsonl").records()
     return [{key: value for key, value in record.items() if key != "timing"} for record in records], Journal(
@@ -26,15 +29,15 @@ def curve(made):
     ).records()
 
 
-def outcome(made):
+def outcome(made: Any) -> tuple[str, Any, dict[int, float]]:
     train(made.state, made.task, made.run)
     return weights_sha256(made.state.model), curve(made), made.state.scores
 
 
-def stop_after(made, step):
+def stop_after(made: Any, step: int) -> TrainingTask[Any]:
     """Make the run be interrupted once `step` is done, as a signal would."""
 
-    def batches_from(position):
+    def batches_from(position: int) -> Iterator[Any]:
         for number, batch in enumerate(made.task.batches_from(position), start=position):
             if number == step * made.run.training.accumulate - 1:
                 os.kill(os.getpid(), signal.SIGTERM)
@@ -43,7 +46,7 @@ def stop_after(made, step):
     return dataclasses.replace(made.task, batches_from=batches_from)
 
 
-def test_a_run_writes_its_journal_and_keeps_its_checkpoints(small):
+def test_a_run_writes_its_journal_and_keeps_its_checkpoints(small: Callable[..., Any]) -> None:
     made = small()
     train(made.state, made.task, made.run)
     records, samples = curve(made)
@@ -59,7 +62,7 @@ def test_a_run_writes_its_journal_and_keeps_its_checkpoints(small):
 
 
 @pytest.mark.parametrize("options", [{}, {"accumulate": 3, "clip_norm": 0.5, "ema_decay": 0.9}], ids=["plain", "all"])
-def test_stopped_at_every_step_and_resumed_it_ends_the_same(small, options):
+def test_stopped_at_every_step_and_resumed_it_ends_the_same(small: Callable[..., Any], options: dict[str, Any]) -> None:
     expected = outcome(small("whole", **options))
     for step in range(1, 12):
         made = small(f"stop{step}", **options)
@@ -72,7 +75,7 @@ def test_stopped_at_every_step_and_resumed_it_ends_the_same(small, options):
         assert again.said == [f"Going on after step {step}."]
 
 
-def test_stopped_after_every_single_step_it_ends_the_same(small):
+def test_stopped_after_every_single_step_it_ends_the_same(small: Callable[..., Any]) -> None:
     expected = outcome(small("whole"))
     for step in range(1, 13):
         made = small("stops")
@@ -83,19 +86,19 @@ def test_stopped_after_every_single_step_it_ends_the_same(small):
     assert outcome(made) == expected
 
 
-def test_the_first_steps_can_minimise_another_loss_and_a_resumed_run_knows_which(small):
+def test_the_first_steps_can_minimise_another_loss_and_a_resumed_run_knows_which(small: Callable[..., Any]) -> None:
     minimised = []
     squared_error = small().task.loss
 
-    def noting(name, factor):
-        def loss(model, batch):
+    def noting(name: str, factor: float) -> Callable[..., Any]:
+        def loss(model: nn.Module, batch: Any) -> LossSum:
             minimised.append(name)
             plain = squared_error(model, batch)
             return dataclasses.replace(plain, loss_sum=factor * plain.loss_sum)
 
         return loss
 
-    def make(folder):
+    def make(folder: str) -> Any:
         made = small(folder)
         made.task = dataclasses.replace(
             made.task, loss=noting("late", 1.0), early_loss=noting("early", -1.0), early_steps=5
@@ -114,14 +117,14 @@ def test_the_first_steps_can_minimise_another_loss_and_a_resumed_run_knows_which
         assert minimised == ["early"] * 5 + ["late"] * 7
 
 
-def test_a_finished_run_stays_as_it_is(small):
+def test_a_finished_run_stays_as_it_is(small: Callable[..., Any]) -> None:
     expected = outcome(small())
     again = small()
     assert outcome(again) == expected
     assert again.said == ["Going on after step 12."]
 
 
-def test_a_damaged_checkpoint_costs_steps_but_not_exactness(small):
+def test_a_damaged_checkpoint_costs_steps_but_not_exactness(small: Callable[..., Any]) -> None:
     expected = outcome(small())
     newest = list(list_checkpoints(small().run.checkpoints).values())[-1]
     (newest / "model.safetensors").write_bytes(b"torn")
@@ -131,7 +134,7 @@ def test_a_damaged_checkpoint_costs_steps_but_not_exactness(small):
     assert again.said[1] == "Going on after step 8."
 
 
-def test_a_torn_last_line_of_the_journal_is_dropped(small):
+def test_a_torn_last_line_of_the_journal_is_dropped(small: Callable[..., Any]) -> None:
     expected = outcome(small("whole"))
     made = small("torn")
     with pytest.raises(TrainingInterruptedError):
@@ -141,10 +144,10 @@ def test_a_torn_last_line_of_the_journal_is_dropped(small):
     assert outcome(small("torn")) == expected
 
 
-def test_five_steps_in_a_row_that_are_not_finite_stop_the_run(small):
+def test_five_steps_in_a_row_that_are_not_finite_stop_the_run(small: Callable[..., Any]) -> None:
     made = small()
 
-    def poisoned(model, batch):
+    def poisoned(model: nn.Module, batch: Any) -> LossSum:
         loss = made.task.loss(model, batch)
         return loss if made.state.step < 6 else LossSum(loss.loss_sum * math.nan, loss.num_tokens)
 
@@ -157,10 +160,10 @@ def test_five_steps_in_a_row_that_are_not_finite_stop_the_run(small):
     assert caught.value.exit_code == 1
 
 
-def test_four_in_a_row_do_not_and_are_counted(small):
+def test_four_in_a_row_do_not_and_are_counted(small: Callable[..., Any]) -> None:
     made = small()
 
-    def poisoned(model, batch):
+    def poisoned(model: nn.Module, batch: Any) -> LossSum:
         loss = made.task.loss(model, batch)
         return LossSum(loss.loss_sum * math.nan, loss.num_tokens) if 3 <= made.state.step < 7 else loss
 
@@ -171,7 +174,7 @@ def test_four_in_a_row_do_not_and_are_counted(small):
     assert all(math.isfinite(record["loss"]) for number, record in enumerate(records) if number != 2)
 
 
-def test_patience_ends_a_run_that_gets_no_better_and_it_stays_ended(small):
+def test_patience_ends_a_run_that_gets_no_better_and_it_stays_ended(small: Callable[..., Any]) -> None:
     scores = iter([5.0, 4.0, 4.5, 4.2, 1.0, 1.0])
     options = {"patience": 2, "max_steps": 12, "validation": {"every_steps": 2}}
     made = small(**options)
@@ -184,7 +187,7 @@ def test_patience_ends_a_run_that_gets_no_better_and_it_stays_ended(small):
     assert again.state.step == 8
 
 
-def test_the_best_checkpoint_is_kept_even_off_schedule(small):
+def test_the_best_checkpoint_is_kept_even_off_schedule(small: Callable[..., Any]) -> None:
     scores = itertools.chain([9.0, 1.0], itertools.repeat(5.0))
     made = small(
         max_steps=20, checkpoint={"every_steps": 5, "keep_last": 1, "keep_best": 1}, validation={"every_steps": 3}
@@ -194,11 +197,11 @@ def test_the_best_checkpoint_is_kept_even_off_schedule(small):
     assert list(list_checkpoints(made.run.checkpoints)) == [6, 20]
 
 
-def test_validation_sees_the_moving_average_and_gives_the_weights_back(small):
+def test_validation_sees_the_moving_average_and_gives_the_weights_back(small: Callable[..., Any]) -> None:
     made = small(ema_decay=0.5, max_steps=6)
     seen = []
 
-    def validate(model):
+    def validate(model: nn.Module) -> Validation:
         seen.append(weights_sha256(model))
         return Validation({"loss": 1.0})
 
@@ -210,12 +213,15 @@ def test_validation_sees_the_moving_average_and_gives_the_weights_back(small):
     assert made.state.model.training
 
 
-def test_a_disk_that_is_full_for_a_moment_does_not_end_the_run(small, monkeypatch):
+def test_a_disk_that_is_full_for_a_moment_does_not_end_the_run(
+    small: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     expected = outcome(small("whole"))
     made = small("moment")
-    real, failures, slept = os.fsync, [2], []
+    real, failures = os.fsync, [2]
+    slept: list[float] = []
 
-    def fsync(descriptor):
+    def fsync(descriptor: int) -> None:
         if "partial" in str(Path(f"/proc/self/fd/{descriptor}").readlink()) and failures[0]:
             failures[0] -= 1
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -229,11 +235,13 @@ def test_a_disk_that_is_full_for_a_moment_does_not_end_the_run(small, monkeypatc
     assert made.said[0].endswith(" bytes are free there. Free some space. Trying again in 1 s.")
 
 
-def test_a_disk_that_stays_full_ends_the_run_with_a_sentence(small, monkeypatch):
+def test_a_disk_that_stays_full_ends_the_run_with_a_sentence(
+    small: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = small()
     real = os.write
 
-    def write(descriptor, data):
+    def write(descriptor: int, data: bytes) -> int:
         if "partial" in str(Path(f"/proc/self/fd/{descriptor}").readlink()):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(descriptor, data)
@@ -247,7 +255,7 @@ def test_a_disk_that_stays_full_ends_the_run_with_a_sentence(small, monkeypatch)
     assert list_checkpoints(made.run.checkpoints) == {}
 
 
-def test_a_second_trainer_is_refused(tmp_path):
+def test_a_second_trainer_is_refused(tmp_path: Path) -> None:
     with RunLock(tmp_path / "run"):
         with pytest.raises(UserError) as caught, RunLock(tmp_path / "run"):
             pass
@@ -259,7 +267,7 @@ def test_a_second_trainer_is_refused(tmp_path):
         pass
 
 
-def test_signals_have_their_old_effect_after_training():
+def test_signals_have_their_old_effect_after_training() -> None:
     before = signal.getsignal(signal.SIGINT)
     with Interruption() as interruption:
         os.kill(os.getpid(), signal.SIGINT)
@@ -268,8 +276,8 @@ def test_signals_have_their_old_effect_after_training():
     assert TrainingInterruptedError(signal.SIGINT, 3).exit_code == 130
 
 
-def test_a_disk_whose_files_cannot_be_locked_is_a_sentence(tmp_path, monkeypatch):
-    def flock(*_):
+def test_a_disk_whose_files_cannot_be_locked_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(*_: object) -> Never:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(fcntl, "flock", flock)

@@ -1,3 +1,6 @@
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -29,7 +32,7 @@ def batches(count: int) -> list[Batch]:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("bf16", [False, True])
-def test_a_recorded_run_ends_in_the_weights_of_a_plain_one(bf16):
+def test_a_recorded_run_ends_in_the_weights_of_a_plain_one(bf16: bool) -> None:
     loss = sequence_loss(label_smoothing=0.1, regularizer=RDrop(kind="r_drop"))
     ends = []
     for recorded in (False, True):
@@ -54,7 +57,7 @@ def test_a_recorded_run_ends_in_the_weights_of_a_plain_one(bf16):
 
 
 @pytest.mark.gpu
-def test_a_recorded_run_changes_its_loss_at_the_same_step_as_a_plain_one(tmp_path):
+def test_a_recorded_run_changes_its_loss_at_the_same_step_as_a_plain_one(tmp_path: Path) -> None:
     ends = []
     for recorded in (False, True):
         config = TrainingConfig(max_steps=20, cuda_graphs=recorded, precision="bf16", log_every=5)
@@ -70,7 +73,7 @@ def test_a_recorded_run_changes_its_loss_at_the_same_step_as_a_plain_one(tmp_pat
             early_loss=sequence_loss(label_smoothing=0.1, regularizer=NoRegularizer()),
             early_steps=9,
         )
-        told = []
+        told: list[Any] = []
         validation = ValidationConfig(every_steps=20, metric="loss")
         train(state, task, Run(folder, config, validation, seed=7, dim=32, listeners=[told.append]))
         ends.append(weights_sha256(state.model))

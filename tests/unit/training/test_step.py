@@ -1,25 +1,29 @@
 import copy
 import math
+from collections.abc import Callable
+from typing import Any, Never
 
 import pytest
 import torch
+from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
 from heedful.training.loop import weights_sha256
 from heedful.training.losses.cross_entropy import LossSum
+from heedful.training.state import TrainState
 from heedful.training.step import seed_of_step, train_step
 
 
-def batches(small_run, count=1):
+def batches(small_run: Any, count: int = 1) -> list[Any]:
     stream = small_run.task.batches_from(0)
     return [next(stream) for _ in range(count)]
 
 
-def moments(state):
+def moments(state: TrainState) -> list[Tensor]:
     return [value.clone() for slot in state.optimizer.state.values() for value in slot.values()]
 
 
-def test_accumulated_batches_weigh_by_their_tokens(small):
+def test_accumulated_batches_weigh_by_their_tokens(small: Callable[..., Any]) -> None:
     """Two batches of 8 and 4 rows give the update of one batch of 12, not the mean of two means."""
     first, second = batches(small(), 2)
     second = second.split(2)[0]
@@ -33,7 +37,7 @@ def test_accumulated_batches_weigh_by_their_tokens(small):
     torch.testing.assert_close(apart.state.tally.loss_sum, together.state.tally.loss_sum)
 
 
-def test_dropout_is_a_function_of_seed_and_step(small):
+def test_dropout_is_a_function_of_seed_and_step(small: Callable[..., Any]) -> None:
     one, other, different = small(dropout=0.5), small(dropout=0.5), small(dropout=0.5)
     train_step(one.state, one.task.loss, batches(one), learning_rate=0.1, seed=1)
     torch.rand(123)  # whatever else draws random numbers in between
@@ -46,13 +50,13 @@ def test_dropout_is_a_function_of_seed_and_step(small):
     assert all(0 <= seed < 2**63 for seed in seeds)
 
 
-def test_clipping_divides_the_gradient_by_its_norm(small):
+def test_clipping_divides_the_gradient_by_its_norm(small: Callable[..., Any]) -> None:
     """Adam's first moment after one step is (1 - beta) times the gradient it was given."""
     clipped, free = small(dropout=0.0), small(dropout=0.0)
     train_step(clipped.state, clipped.task.loss, batches(clipped), learning_rate=0.1, clip_norm=0.01)
     train_step(free.state, free.task.loss, batches(free), learning_rate=0.1)
 
-    def norm_seen(state):
+    def norm_seen(state: TrainState) -> float:
         return math.sqrt(sum(slot["exp_avg"].square().sum().item() for slot in state.optimizer.state.values())) / 0.1
 
     assert norm_seen(clipped.state) == pytest.approx(0.01, rel=1e-4)
@@ -62,10 +66,10 @@ def test_clipping_divides_the_gradient_by_its_norm(small):
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("where", ["loss", "gradient"])
-def test_a_step_that_is_not_finite_changes_nothing(small, bad, where):
+def test_a_step_that_is_not_finite_changes_nothing(small: Callable[..., Any], bad: float, where: str) -> None:
     made = small(ema_decay=0.5)
 
-    def poisoned(model, batch):
+    def poisoned(model: nn.Module, batch: Any) -> LossSum:
         loss = made.task.loss(model, batch).loss_sum
         if where == "loss":
             return LossSum(loss * bad, batch.num_target_tokens)
@@ -88,11 +92,11 @@ def test_a_step_that_is_not_finite_changes_nothing(small, bad, where):
     assert made.state.tally.skipped.item() == 1
 
 
-def test_after_five_skipped_steps_in_a_row_no_step_counts(small):
+def test_after_five_skipped_steps_in_a_row_no_step_counts(small: Callable[..., Any]) -> None:
     made = small()
     weights = weights_sha256(made.state.model)
 
-    def poisoned(model, batch):
+    def poisoned(model: nn.Module, batch: Any) -> LossSum:
         return LossSum(made.task.loss(model, batch).loss_sum * math.nan, batch.num_target_tokens)
 
     for _ in range(5):
@@ -107,19 +111,21 @@ def test_after_five_skipped_steps_in_a_row_no_step_counts(small):
     "error", [torch.OutOfMemoryError("CUDA out of memory."), RuntimeError("can't allocate memory")]
 )
 @pytest.mark.parametrize("in_backward", [False, True])
-def test_out_of_memory_splits_the_batch_and_keeps_the_gradient(small, rows_that_fit, error, in_backward):
+def test_out_of_memory_splits_the_batch_and_keeps_the_gradient(
+    small: Callable[..., Any], rows_that_fit: int, error: RuntimeError | torch.OutOfMemoryError, in_backward: bool
+) -> None:
     made, roomy = small(dropout=0.0), small(dropout=0.0)
 
     class Explode(torch.autograd.Function):
         @staticmethod
-        def forward(ctx, value):
+        def forward(ctx: Any, value: Tensor) -> Tensor:
             return value.clone()
 
         @staticmethod
-        def backward(ctx, gradient):
+        def backward(ctx: Any, gradient: Tensor) -> Never:
             raise error
 
-    def cramped(model, batch):
+    def cramped(model: nn.Module, batch: Any) -> LossSum:
         loss = made.task.loss(model, batch)
         if batch.num_target_tokens <= rows_that_fit:
             return loss
@@ -140,20 +146,20 @@ def test_out_of_memory_splits_the_batch_and_keeps_the_gradient(small, rows_that_
     )
 
 
-def test_memory_that_holds_not_even_one_row_is_said(small):
+def test_memory_that_holds_not_even_one_row_is_said(small: Callable[..., Any]) -> None:
     made = small()
 
-    def impossible(model, batch):
+    def impossible(model: nn.Module, batch: Any) -> Never:
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
     with pytest.raises(HeedfulError, match=r"^The memory of cpu does not hold even a single pair at step 1\. Lower"):
         train_step(made.state, impossible, batches(made), learning_rate=0.1)
 
 
-def test_other_errors_of_the_model_pass_through(small):
+def test_other_errors_of_the_model_pass_through(small: Callable[..., Any]) -> None:
     made = small()
 
-    def broken(model, batch):
+    def broken(model: nn.Module, batch: Any) -> Never:
         raise RuntimeError("shapes differ")
 
     with pytest.raises(RuntimeError, match="shapes differ"):
@@ -161,7 +167,7 @@ def test_other_errors_of_the_model_pass_through(small):
 
 
 @pytest.mark.gpu
-def test_a_step_never_waits_for_the_device(small):
+def test_a_step_never_waits_for_the_device(small: Callable[..., Any]) -> None:
     made = small(clip_norm=1.0, ema_decay=0.9)
     made.state.model.cuda()
     fresh = type(made.state)(

@@ -19,7 +19,8 @@ from heedful.models.transformer import Transformer
 from heedful.nn.feed_forward import ACTIVATIONS
 from heedful.nn.layers import DecoderLayer, EncoderLayer, PreNormResidual
 from heedful.nn.positions import Positions
-from heedful.storage.model_folder import ModelFolder, construct, restore_model
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.model_folder import ModelFolder, restore_model
 from heedful.storage.quantized_weights import RoundedWeights, quantize_rows
 
 
@@ -65,11 +66,11 @@ class Int8Search:
         self._owner.library.heedful_free_search(self.handle)
 
 
-def restore_int8(folder: ModelFolder, *, threads: int | None = None) -> "Int8Transformer":
+def restore_int8(folder: ModelFolder[TranslatorDescription], *, threads: int | None = None) -> "Int8Transformer":
     """Make the engine of a model folder. Weights stored in int8 are packed as they are and never become floats."""
     if not isinstance(folder.weights, RoundedWeights):
         return Int8Transformer(restore_model(folder), threads=threads)
-    model = construct(folder)
+    model = folder.description.build_empty()
     model.load_state_dict(folder.weights.vectors(), strict=False)
     return Int8Transformer(model, rounded=folder.weights, threads=threads)
 

@@ -17,23 +17,21 @@ from heedful.data.labelled import Document, Split, describe_labels, number_label
 from heedful.data.labelled_batches import LabelledBatch, LabelledStream, LabelledTokens, labelled_tokens
 from heedful.data.stream import prefetch
 from heedful.errors import UserError, count_of
+from heedful.files import JsonValue
 from heedful.models.build import build_classifier
 from heedful.models.classifier import ClassifierModel
 from heedful.nn.basic_attention import BareAttentionLayer, BasicEncoderLayer
 from heedful.nn.layers import EncoderLayer
 from heedful.nn.ngrams import NgramCounts
-from heedful.storage.classifier_folder import (
-    ClassifierFolder,
-    classifier_card,
-    load_classifier_folder,
-    save_classifier,
-)
+from heedful.storage.cards import classifier_card
+from heedful.storage.descriptions import ClassifierDescription
+from heedful.storage.folder_files import SpecialIds
 from heedful.storage.locate import find_model_folder
-from heedful.storage.model_folder import SpecialIds
+from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.classification.classifier import encode_documents
 from heedful.tasks.classification.validate import ClassificationValidator
 from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
-from heedful.tasks.runs import Shipment, Trainee, check_same_shape, run_training
+from heedful.tasks.runs import Trainee, check_same_shape, run_training
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.display import Display
@@ -70,8 +68,8 @@ def _prepare(config: ClassificationRun, folder: Path, device: torch.device, say:
         compiled=(EncoderLayer, BasicEncoderLayer, BareAttentionLayer),
         task=lambda _: _task(config, data, pin_memory=device.type == "cuda"),
         facts={"training documents": len(data.train)},
-        save=partial(_save, config, data),
-        load=load_classifier_folder,
+        describe=partial(_describe, config, data),
+        card=partial(classifier_card, config.name, data.labels),
     )
 
 
@@ -131,8 +129,8 @@ def _new_model(config: ClassificationRun, data: ClassificationData, say: Say) ->
     if config.model.naive_bayes is not None:
         _count_ngrams(config, model, data, say)
     if config.training.init_from is not None:
-        given = load_classifier_folder(find_model_folder(config.training.init_from))
-        _check_alike(config, data, given)
+        given = load_model_folder(find_model_folder(config.training.init_from), ClassifierDescription)
+        _check_alike(config, data, given.description)
         model.load_state_dict(dict(given.weights))
     return model
 
@@ -150,7 +148,7 @@ def _count_ngrams(config: ClassificationRun, model: ClassifierModel, data: Class
     say(f"Counted n-grams of up to {settings.up_to} tokens: {num_known:,} are known from now on.")
 
 
-def _check_alike(config: ClassificationRun, data: ClassificationData, given: ClassifierFolder) -> None:
+def _check_alike(config: ClassificationRun, data: ClassificationData, given: ClassifierDescription) -> None:
     """Refuse to pour weights into a model of another shape or with other labels; dropout may differ."""
     if given.labels != data.labels:
         raise UserError(
@@ -180,25 +178,13 @@ def _task(config: ClassificationRun, data: ClassificationData, *, pin_memory: bo
     )
 
 
-def _save(config: ClassificationRun, data: ClassificationData, destination: Path, shipment: Shipment) -> None:
-    tokenizer = data.tokenizer
-    save_classifier(
-        destination,
-        ClassifierFolder(
-            model=config.model,
-            weights=shipment.weights,
-            tokenizer_json=tokenizer.to_json(),
-            special_ids=SpecialIds(
-                pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id
-            ),
-            vocab_size=tokenizer.source_vocab_size,
-            labels=data.labels,
-            card=classifier_card(
-                name=config.name,
-                labels=data.labels,
-                num_parameters=shipment.num_parameters,
-                facts=shipment.summary,
-            ),
-            facts=shipment.facts,
-        ),
+def _describe(
+    config: ClassificationRun, data: ClassificationData, facts: dict[str, JsonValue]
+) -> ClassifierDescription:
+    return ClassifierDescription(
+        labels=data.labels,
+        vocab_size=data.tokenizer.source_vocab_size,
+        special_ids=SpecialIds.of(data.tokenizer),
+        model=config.model,
+        facts=facts,
     )

@@ -20,8 +20,9 @@ from heedful.evaluation.dynamic import Adaptation, mean_squares, score_dynamical
 from heedful.evaluation.likelihood import Likelihood, score_symbols, symbol_nats
 from heedful.models.language_model import LanguageModel
 from heedful.models.transformer_xl import TransformerXL
-from heedful.storage.language_model_folder import load_language_model_folder, restore_language_model
+from heedful.storage.descriptions import LanguageModelDescription
 from heedful.storage.locate import find_model_folder
+from heedful.storage.model_folder import load_model_folder, restore_model
 from heedful.tasks.device import choose_device
 from heedful.tasks.folder_tokenizers import language_model_symbols
 from heedful.text.symbols import Symbols, decode
@@ -209,10 +210,10 @@ def load_text_model(path: str | Path, *, device: str | None = None, clamp_len: i
 
     `clamp_len` is the longest distance that is told from longer ones; by default that of the model.
     """
-    folder = load_language_model_folder(find_model_folder(path))
+    folder = load_model_folder(find_model_folder(path), LanguageModelDescription)
     symbols = language_model_symbols(folder)
     chosen = choose_device(device)
-    model = restore_language_model(folder).to(chosen)
+    model = restore_model(folder).to(chosen)
     if clamp_len is not None:
         if not isinstance(model, TransformerXL):
             raise UserError("`clamp_len` must be left out for a plain language model, which knows no distances.")
@@ -220,8 +221,8 @@ def load_text_model(path: str | Path, *, device: str | None = None, clamp_len: i
     return TextModel(
         model=model,
         symbols=symbols,
-        segment_len=folder.segment_len,
-        memory_len=folder.memory_len,
+        segment_len=folder.description.segment_len,
+        memory_len=folder.description.memory_len,
         device=chosen,
     )
 

@@ -15,20 +15,18 @@ from heedful.config.language_modeling import Bytes, LanguageModelRun
 from heedful.data.file_identity import FileIdentities
 from heedful.data.text_stream import SegmentBatch, TextStream, read_train, read_validation
 from heedful.errors import count_of
+from heedful.files import JsonValue
 from heedful.models.build import build_language_model
 from heedful.models.language_model import LanguageModel
 from heedful.models.transformer_xl import RelativeLayer, TransformerXL
-from heedful.storage.language_model_folder import (
-    LanguageModelFolder,
-    language_model_card,
-    load_language_model_folder,
-    save_language_model,
-)
+from heedful.storage.cards import language_model_card
+from heedful.storage.descriptions import LanguageModelDescription
 from heedful.storage.locate import find_model_folder
+from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.folder_tokenizers import language_model_symbols
 from heedful.tasks.language_modeling.model import TextModel
 from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
-from heedful.tasks.runs import Shipment, Trainee, check_same_shape, run_training
+from heedful.tasks.runs import Trainee, check_same_shape, run_training
 from heedful.text.learning import learn_tokenizer
 from heedful.text.symbols import ByteSymbols, SubwordSymbols, Symbols, symbols_from_json
 from heedful.training.display import Display
@@ -71,8 +69,8 @@ def _prepare(config: LanguageModelRun, folder: Path, device: torch.device, say: 
             "symbols a step": training.num_streams * training.segment_len,
             "positions remembered": training.memory_len,
         },
-        save=partial(_save, config, texts.symbols),
-        load=load_language_model_folder,
+        describe=partial(_describe, config, texts.symbols),
+        card=partial(language_model_card, config.name, _symbols_in_words(texts.symbols)),
     )
 
 
@@ -83,7 +81,7 @@ def find_symbols(config: LanguageModelRun, folder: Path, text: bytes, say: Say) 
     if config.training.init_from is not None:
         given = find_model_folder(config.training.init_from)
         say(f"Taking the symbols and the first weights from {given}.")
-        return language_model_symbols(load_language_model_folder(given))
+        return language_model_symbols(load_model_folder(given, LanguageModelDescription))
     if isinstance(config.tokenizer, Bytes):
         return ByteSymbols()
     lines = text.decode("utf-8", errors="replace").split("\n")
@@ -111,8 +109,8 @@ def _new_model(config: LanguageModelRun, symbols: Symbols) -> TransformerXL | La
         config.model, vocab_size=symbols.vocab_size, generator=torch.Generator().manual_seed(config.seed)
     )
     if config.training.init_from is not None:
-        folder = load_language_model_folder(find_model_folder(config.training.init_from))
-        check_same_shape(config.model, folder.model)
+        folder = load_model_folder(find_model_folder(config.training.init_from), LanguageModelDescription)
+        check_same_shape(config.model, folder.description.model)
         model.load_state_dict(dict(folder.weights), strict=False)  # a shared matrix is stored under its first name only
     return model
 
@@ -157,23 +155,15 @@ def _validate(config: LanguageModelRun, texts: _Texts, model: nn.Module) -> Vali
     return Validation(numbers, samples)
 
 
-def _save(config: LanguageModelRun, symbols: Symbols, destination: Path, shipment: Shipment) -> None:
-    training = config.training
-    save_language_model(
-        destination,
-        LanguageModelFolder(
-            model=config.model,
-            weights=shipment.weights,
-            symbols_json=symbols.to_json(),
-            vocab_size=symbols.vocab_size,
-            segment_len=training.segment_len,
-            memory_len=training.memory_len,
-            card=language_model_card(
-                name=config.name,
-                symbols="bytes" if isinstance(symbols, ByteSymbols) else f"{symbols.vocab_size:,} pieces",
-                num_parameters=shipment.num_parameters,
-                facts=shipment.summary,
-            ),
-            facts=shipment.facts,
-        ),
+def _describe(config: LanguageModelRun, symbols: Symbols, facts: dict[str, JsonValue]) -> LanguageModelDescription:
+    return LanguageModelDescription(
+        vocab_size=symbols.vocab_size,
+        segment_len=config.training.segment_len,
+        memory_len=config.training.memory_len,
+        model=config.model,
+        facts=facts,
     )
+
+
+def _symbols_in_words(symbols: Symbols) -> str:
+    return "bytes" if isinstance(symbols, ByteSymbols) else f"{symbols.vocab_size:,} pieces"

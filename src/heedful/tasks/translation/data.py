@@ -17,6 +17,7 @@ from heedful.data.readers import read_pairs
 from heedful.data.store import SubwordDropout, prepare_store
 from heedful.data.stream import BatchStream, prefetch
 from heedful.errors import DataError, UserError, count_of
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.folder_tokenizers import translation_tokenizer
@@ -136,7 +137,7 @@ def new_tokenizer(config: RunConfig, say: Say) -> Tokenizer:
     if config.training.init_from is not None:
         given = find_model_folder(config.training.init_from)
         say(f"Taking the tokenizer and the first weights from {given}.")
-        return translation_tokenizer(load_model_folder(given))
+        return translation_tokenizer(load_model_folder(given, TranslatorDescription))
     if config.tokenizer.take_from is not None:
         return _taken_tokenizer(config, Path(config.tokenizer.take_from), say)
     tokenizer = learn_tokenizer(

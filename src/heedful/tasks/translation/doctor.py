@@ -17,6 +17,7 @@ from heedful.config.translation import RunConfig
 from heedful.data.filters import PairFilter, pair_digest
 from heedful.data.readers import EncodingReport, Pair, corpus_files, read_pairs
 from heedful.errors import DataError, HeedfulError, count_of
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import describe_model_folder
 from heedful.tasks.runs import check_same_shape
@@ -139,7 +140,7 @@ def examine(
         return Examination([*errors, *_text_findings(reports)], reports, None, None, None)
     try:
         if config.training.init_from is not None:
-            given = describe_model_folder(find_model_folder(config.training.init_from))
+            given = describe_model_folder(find_model_folder(config.training.init_from), TranslatorDescription)
             check_same_shape(config.model, given.model)
         tokenizer = new_tokenizer(config, lambda _: None)
         lengths = [_tokenise(report, corpus, config, tokenizer) for report, corpus in readable]

@@ -18,8 +18,9 @@ from heedful.engines.int8.engine import restore_int8
 from heedful.engines.int8.library import NativeUnavailableError, open_library
 from heedful.errors import UserError
 from heedful.models.transformer import Transformer
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
-from heedful.storage.model_folder import ModelDescription, ModelFolder, load_model_folder, restore_model
+from heedful.storage.model_folder import ModelFolder, load_model_folder, restore_model
 from heedful.storage.quantized_weights import RoundedWeights
 from heedful.tasks.device import choose_device
 from heedful.tasks.folder_tokenizers import translation_tokenizer
@@ -53,7 +54,7 @@ def load_translator(
         raise UserError(f'`quantize` must be "none" or "auto" on {chosen.type}: int8 runs on the CPU.')
     paths = [models] if models is None or isinstance(models, str | Path) else list(models)
     found = [find_model_folder(path) for path in paths or [None]]
-    folders = [load_model_folder(path) for path in found]
+    folders = [load_model_folder(path, TranslatorDescription) for path in found]
     _check_alike(found, folders)
     if quantize != "none" and chosen.type == "cpu":
         _prepare_engine(say, insist=quantize == "int8")
@@ -78,38 +79,38 @@ def _prepare_engine(say: Callable[[str], None] | None, *, insist: bool) -> None:
 
 
 def translator_of(
-    folders: Sequence[ModelFolder],
+    folders: Sequence[ModelFolder[TranslatorDescription]],
     device: torch.device,
     *,
     quantize: str = "none",
     kind: type[Translator] = Translator,
 ) -> Translator:
     """Make a `Translator` of loaded model folders; languages and search settings are those of the first."""
-    first = folders[0]
+    first = folders[0].description
     tokenizers = [translation_tokenizer(folder) for folder in folders]  # alike, but each must be right for its model
     engines = [_engine(folder, device, quantize) for folder in folders]
-    positions = [limit for folder in folders if (limit := max_positions(folder.model)) is not None]
+    positions = [limit for folder in folders if (limit := max_positions(folder.description.model)) is not None]
     traits = Traits(min(positions, default=None), joined_tokens(first.facts), _low_confidence(first))
     generator = Stepwise(engines[0] if len(engines) == 1 else Ensemble(engines))
     return kind(generator, tokenizers[0], first.decoding, directions_of(first), device, traits)
 
 
-def directions_of(folder: ModelFolder | ModelDescription) -> Directions:
+def directions_of(model: TranslatorDescription) -> Directions:
     """Return which language a model translates into which, as its folder says or as its languages suggest."""
-    if folder.directions:
-        return Directions(folder.directions)
-    return Directions.around(folder.source_language, folder.target_language, folder.languages)
+    if model.directions:
+        return Directions(model.directions)
+    return Directions.around(model.source_language, model.target_language, model.languages)
 
 
-def _low_confidence(folder: ModelFolder) -> float:
+def _low_confidence(model: TranslatorDescription) -> float:
     """Return below what a translation of this model is doubtful, as its maker measured it or as is usual."""
-    threshold = folder.facts.get("low_confidence")
+    threshold = model.facts.get("low_confidence")
     if isinstance(threshold, int | float) and not isinstance(threshold, bool) and -1e3 <= threshold <= 0:
         return float(threshold)
     return LOW_CONFIDENCE
 
 
-def _check_alike(paths: Sequence[Path], folders: Sequence[ModelFolder]) -> None:
+def _check_alike(paths: Sequence[Path], folders: Sequence[ModelFolder[TranslatorDescription]]) -> None:
     """Refuse to average models whose tokens, or whose directions, are not the same."""
     for path, folder in zip(paths[1:], folders[1:], strict=True):
         if folder.tokenizer_json != folders[0].tokenizer_json:
@@ -117,13 +118,13 @@ def _check_alike(paths: Sequence[Path], folders: Sequence[ModelFolder]) -> None:
                 f"The models of an ensemble must have the same tokenizer, but {path} has another than {paths[0]}. "
                 "Train them with one tokenizer, for example with `training.init_from` or the same data and seed."
             )
-        if set(directions_of(folder).pairs) != set(directions_of(folders[0]).pairs):
+        if set(directions_of(folder.description).pairs) != set(directions_of(folders[0].description).pairs):
             raise UserError(
                 f"The models of an ensemble must translate the same languages, but {path} does not as {paths[0]} does."
             )
 
 
-def _engine(folder: ModelFolder, device: torch.device, quantize: str) -> Decodable[Any]:
+def _engine(folder: ModelFolder[TranslatorDescription], device: torch.device, quantize: str) -> Decodable[Any]:
     """Put the model where it runs: on the device, or into the int8 engine where that was asked for or pays."""
     if quantize == "none" or device.type != "cpu":
         return restore_model(folder).to(device)
@@ -137,5 +138,5 @@ def _engine(folder: ModelFolder, device: torch.device, quantize: str) -> Decodab
 
 def _reference(path: Path, device: torch.device) -> Transformer:
     """Make what the int8 engine computes as PyTorch modules, from disk again: its weights, rounded as the engine's."""
-    folder = load_model_folder(path)
+    folder = load_model_folder(path, TranslatorDescription)
     return restore_model(replace(folder, weights=RoundedWeights.of(folder.weights))).to(device)

@@ -14,9 +14,9 @@ from heedful.tasks.translation.directions import Directions, Route
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.text.sentences import split_sentences, split_to_fit
 from heedful.text.tokenizer import Tokenizer
+from heedful.text.words import is_unspaced
 
 _INDENT = re.compile(r"\s*(?:[-*•·–—]\s+)?")
-_FIRST_CJK = "\u2e80"
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def join_parts(parts: Sequence[str]) -> str:
 
 def gap_between(before: str, after: str) -> str:
     """Return what stands between two sentences of a line: a space, unless one of them is written without."""
-    return " " if before and after and before[-1] < _FIRST_CJK and after[0] < _FIRST_CJK else ""
+    return "" if not before or not after or is_unspaced(before[-1]) or is_unspaced(after[0]) else " "
 
 
 def without_surrogates(text: str) -> str:

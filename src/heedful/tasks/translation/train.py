@@ -12,13 +12,17 @@ from heedful.config.training import NoRegularizer
 from heedful.config.translation import RunConfig
 from heedful.data.batch import Batch
 from heedful.data.file_identity import FileIdentities
+from heedful.files import JsonValue
 from heedful.models.build import build_model
 from heedful.models.transformer import Transformer
 from heedful.nn.layers import DecoderLayer, EncoderLayer
+from heedful.storage.cards import translator_card
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
 from heedful.storage.locate import find_model_folder
-from heedful.storage.model_folder import ModelFolder, SpecialIds, load_model_folder, model_card, save_model_folder
+from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.run_folder import Say, TrainingResult
-from heedful.tasks.runs import Shipment, Trainee, check_same_shape, run_training
+from heedful.tasks.runs import Trainee, check_same_shape, run_training
 from heedful.tasks.translation.data import TrainingData, direction_of, prepare_data
 from heedful.tasks.translation.learned_text import LEARNED_TEXT
 from heedful.tasks.translation.validate import Validator
@@ -53,8 +57,13 @@ def _prepare(
             "decoding": config.decoding.model_dump(mode="json"),
             LEARNED_TEXT: data.learned_text,
         },
-        save=partial(_save, config, data.tokenizer),
-        load=load_model_folder,
+        describe=partial(_describe, config, data.tokenizer),
+        card=partial(
+            translator_card,
+            config.name,
+            config.data.source_language,
+            data.tokenizer.languages or (config.data.target_language,),
+        ),
     )
 
 
@@ -67,8 +76,8 @@ def _new_model(config: RunConfig, tokenizer: Tokenizer) -> Transformer:
         generator=torch.Generator().manual_seed(config.seed),
     )
     if config.training.init_from is not None:
-        folder = load_model_folder(find_model_folder(config.training.init_from))
-        check_same_shape(config.model, folder.model)
+        folder = load_model_folder(find_model_folder(config.training.init_from), TranslatorDescription)
+        check_same_shape(config.model, folder.description.model)
         model.load_state_dict(folder.weights, strict=False)  # a shared matrix is stored under its first name only
     return model
 
@@ -84,30 +93,16 @@ def _task(config: RunConfig, data: TrainingData) -> TrainingTask[Batch]:
     )
 
 
-def _save(config: RunConfig, tokenizer: Tokenizer, destination: Path, shipment: Shipment) -> None:
-    save_model_folder(
-        destination,
-        ModelFolder(
-            model=config.model,
-            weights=shipment.weights,
-            tokenizer_json=tokenizer.to_json(),
-            special_ids=SpecialIds(
-                pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id
-            ),
-            source_vocab_size=tokenizer.source_vocab_size,
-            target_vocab_size=tokenizer.target_vocab_size,
-            source_language=config.data.source_language,
-            target_language=config.data.target_language,
-            languages=tokenizer.languages,
-            directions=tuple(dict.fromkeys(direction_of(corpus, config.data) for corpus in config.data.train)),
-            decoding=config.decoding,
-            card=model_card(
-                name=config.name,
-                source_language=config.data.source_language,
-                target_languages=tokenizer.languages or (config.data.target_language,),
-                num_parameters=shipment.num_parameters,
-                facts=shipment.summary,
-            ),
-            facts=shipment.facts,
-        ),
+def _describe(config: RunConfig, tokenizer: Tokenizer, facts: dict[str, JsonValue]) -> TranslatorDescription:
+    return TranslatorDescription(
+        source_language=config.data.source_language,
+        target_language=config.data.target_language,
+        languages=tokenizer.languages,
+        directions=tuple(dict.fromkeys(direction_of(corpus, config.data) for corpus in config.data.train)),
+        source_vocab_size=tokenizer.source_vocab_size,
+        target_vocab_size=tokenizer.target_vocab_size,
+        special_ids=SpecialIds.of(tokenizer),
+        model=config.model,
+        decoding=config.decoding,
+        facts=facts,
     )

@@ -16,6 +16,7 @@ from heedful.config.training import DecodingConfig
 from heedful.errors import UserError
 from heedful.evaluation.scores import bleu, tokenizer_of
 from heedful.files import replace_folder
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import bundled_folder, find_model_folder
 from heedful.storage.model_folder import load_model_folder, save_model_folder
 from heedful.tasks.translation.test_sets import TestSet, read_sentences
@@ -124,13 +125,12 @@ def find_writable(model: Path) -> Path:
 def write_settings(model: Path, cell: Cell) -> Path:
     """Store the settings of a cell in a model folder, or that of a run folder, which is replaced as a whole."""
     path = find_writable(model)
-    folder = load_model_folder(path)
-    changed = replace(
-        folder,
-        decoding=_changed(folder.decoding, cell.beam_size, cell.length_penalty),
-        facts={**folder.facts, "low_confidence": round(cell.low_confidence, 3)},
+    folder = load_model_folder(path, TranslatorDescription)
+    changed = folder.description.changed(
+        decoding=_changed(folder.description.decoding, cell.beam_size, cell.length_penalty),
+        facts={**folder.description.facts, "low_confidence": round(cell.low_confidence, 3)},
     )
-    replace_folder(path, lambda fresh: save_model_folder(fresh, changed))
+    replace_folder(path, lambda fresh: save_model_folder(fresh, replace(folder, description=changed)))
     return path
 
 

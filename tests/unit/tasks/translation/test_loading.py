@@ -10,8 +10,10 @@ from heedful.config.models import TransformerConfig
 from heedful.engines.int8.library import NativeUnavailableError
 from heedful.errors import UserError
 from heedful.models import build_model
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
 from heedful.storage.locate import find_model_folder, refuse_existing
-from heedful.storage.model_folder import ModelFolder, SpecialIds, save_model_folder, weights_of
+from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
 from heedful.tasks.device import choose_device
 from heedful.tasks.translation.load import load_translator
 from heedful.text.learning import learn_tokenizer
@@ -58,14 +60,16 @@ def narrow_model(tmp_path: Path) -> Path:
     config = TransformerConfig(dim=10, num_heads=2, hidden_dim=16, num_encoder_layers=1, num_decoder_layers=1)
     model = build_model(config, source_vocab_size=size, target_vocab_size=size, pad_id=tokenizer.pad_id)
     folder = ModelFolder(
-        model=config,
-        weights=weights_of(model),
-        tokenizer_json=tokenizer.to_json(),
-        special_ids=SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id),
-        source_vocab_size=size,
-        target_vocab_size=size,
-        source_language="en",
-        target_language="de",
+        TranslatorDescription(
+            model=config,
+            special_ids=SpecialIds.of(tokenizer),
+            source_vocab_size=size,
+            target_vocab_size=size,
+            source_language="en",
+            target_language="de",
+        ),
+        weights_of(model),
+        tokenizer.to_json(),
     )
     save_model_folder(tmp_path / "narrow", folder)
     return tmp_path / "narrow"

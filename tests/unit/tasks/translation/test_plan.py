@@ -68,9 +68,9 @@ def test_sentences_stay_together_where_the_folder_says_that_the_model_has_learne
     text = "The station. Where is it? Wo ist der bahnhof. " * 3
     paragraphs = {"training text": {"source_tokens_99": 40, "several_sentences": 0.6}}
     sentences = {"training text": {"source_tokens_99": 40, "several_sentences": 0.01}}
-    counts = []
+    counts, folder = [], make_model()
     for number, facts in enumerate((paragraphs, sentences, {"training text": "nonsense"})):
-        save_model_folder(tmp_path / str(number), replace(make_model(), facts=facts))
+        save_model_folder(tmp_path / str(number), replace(folder, description=folder.description.changed(facts=facts)))
         translator = load(tmp_path / str(number), device="cpu")
         [plan] = translator.planner.plan([text], TranslationRequest(None, None))
         assert " ".join(unit.text for unit in plan.units) == text.strip()

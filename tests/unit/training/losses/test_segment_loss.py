@@ -1,7 +1,9 @@
 """A memory that is carried from batch to batch: part of every checkpoint, untouched by a step that starts over."""
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,14 +11,15 @@ import torch
 
 from heedful.config.language_modeling import TransformerXLConfig
 from heedful.config.training import TrainingConfig
-from heedful.data.text_stream import TextStream
+from heedful.data.text_stream import SegmentBatch, TextStream
 from heedful.errors import ModelFolderError
 from heedful.models.build import build_language_model
 from heedful.models.segment_memory import SegmentMemory
-from heedful.models.transformer_xl import RelativeLayer
+from heedful.models.transformer_xl import RelativeLayer, TransformerXL
 from heedful.training.compilation import compile_layers
 from heedful.training.durability.checkpoint import load_checkpoint, save_checkpoint
 from heedful.training.loop import start_state, weights_sha256
+from heedful.training.losses.cross_entropy import LossSum
 from heedful.training.losses.segment import carried_tensors, segment_loss
 from heedful.training.recorded_step import StepRecorder
 from heedful.training.state import TrainState
@@ -34,7 +37,9 @@ def stream() -> TextStream:
 class Training:
     """A run and its memory."""
 
-    def __init__(self, shape: TransformerXLConfig = SHAPE, device: str = "cpu", dtype: torch.dtype = torch.float32):
+    def __init__(
+        self, shape: TransformerXLConfig = SHAPE, device: str = "cpu", dtype: torch.dtype = torch.float32
+    ) -> None:
         model = build_language_model(shape, vocab_size=VOCAB, generator=torch.Generator().manual_seed(2)).to(device)
         self.memory = model.empty_memory(ROWS, MEMORY, dtype=dtype)
         self.state: TrainState = start_state(model, TrainingConfig())
@@ -42,12 +47,12 @@ class Training:
         self.loss = segment_loss(self.memory)
         self.state.model.train()
 
-    def step(self, position: int, loss=None) -> None:
+    def step(self, position: int, loss: Callable[..., Any] | None = None) -> None:
         batch = stream().batch_at(position).to(self.state.device)
         train_step(self.state, loss or self.loss, [batch], learning_rate=1e-2, seed=4)
 
 
-def test_the_memory_after_a_step_is_what_the_model_read():
+def test_the_memory_after_a_step_is_what_the_model_read() -> None:
     run = Training(SHAPE.model_copy(update={"dropout": 0.0}))
     before = copy.deepcopy(run.state.model)
     run.step(0)
@@ -61,7 +66,7 @@ def test_the_memory_after_a_step_is_what_the_model_read():
     assert run.memory.filled.tolist() == [SEGMENT] * ROWS
 
 
-def test_learning_uses_the_memory():
+def test_learning_uses_the_memory() -> None:
     with_memory, without = Training(), Training()
     for run in (with_memory, without):
         run.step(0)
@@ -72,7 +77,7 @@ def test_learning_uses_the_memory():
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_a_step_in_parts_is_the_step(norm):
+def test_a_step_in_parts_is_the_step(norm: str) -> None:
     shape = SHAPE.model_copy(update={"dropout": 0.0, "norm": norm})
     whole, parts = Training(shape), Training(shape)
     parts.state.num_parts = 3
@@ -85,13 +90,13 @@ def test_a_step_in_parts_is_the_step(norm):
     torch.testing.assert_close(parts.state.tally.gradient_norm, whole.state.tally.gradient_norm, rtol=1e-4, atol=0.0)
 
 
-def test_when_memory_runs_out_the_texts_are_remembered_as_if_it_had_not():
+def test_when_memory_runs_out_the_texts_are_remembered_as_if_it_had_not() -> None:
     shape = SHAPE.model_copy(update={"dropout": 0.0})
     smooth, rough = Training(shape), Training(shape)
     rough.state.num_parts = 2
-    failures = []
+    failures: list[int] = []
 
-    def fails_once(model, batch):
+    def fails_once(model: TransformerXL, batch: SegmentBatch) -> LossSum:
         if not failures and rough.state.step == 1 and batch.first_row > 0:  # the first part's memory is written by now
             failures.append(batch)
             raise torch.OutOfMemoryError("CUDA out of memory (a test says so)")
@@ -106,7 +111,7 @@ def test_when_memory_runs_out_the_texts_are_remembered_as_if_it_had_not():
     assert torch.equal(rough.memory.filled, smooth.memory.filled)
 
 
-def test_a_checkpoint_holds_the_memory_and_a_resumed_run_goes_on_bit_for_bit(tmp_path: Path):
+def test_a_checkpoint_holds_the_memory_and_a_resumed_run_goes_on_bit_for_bit(tmp_path: Path) -> None:
     run = Training()
     for position in range(3):
         run.step(position)
@@ -121,7 +126,7 @@ def test_a_checkpoint_holds_the_memory_and_a_resumed_run_goes_on_bit_for_bit(tmp
     assert torch.equal(resumed.memory.states, run.memory.states)
 
 
-def test_a_checkpoint_with_another_memory_is_refused(tmp_path: Path):
+def test_a_checkpoint_with_another_memory_is_refused(tmp_path: Path) -> None:
     run = Training()
     path = save_checkpoint(tmp_path, run.state, {})
     other = Training()
@@ -132,7 +137,7 @@ def test_a_checkpoint_with_another_memory_is_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_layers_can_be_traced_whole_for_the_compiler_with_their_gradients(norm):
+def test_layers_can_be_traced_whole_for_the_compiler_with_their_gradients(norm: str) -> None:
     shape = SHAPE.model_copy(update={"dropout": 0.0, "norm": norm})
     plain, compiled = Training(shape), Training(shape)
     compile_layers(compiled.state.model, (RelativeLayer,), backend="aot_eager_decomp_partition")
@@ -144,7 +149,7 @@ def test_layers_can_be_traced_whole_for_the_compiler_with_their_gradients(norm):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_recorded_run_carries_its_memory_as_a_plain_one_does(dtype):
+def test_a_recorded_run_carries_its_memory_as_a_plain_one_does(dtype: torch.dtype) -> None:
     bf16 = dtype == torch.bfloat16
     plain, recorded = Training(device="cuda", dtype=dtype), Training(device="cuda", dtype=dtype)
     recorder = StepRecorder(recorded.state, recorded.loss, clip_norm=1.0, bf16=bf16, seed=4, report=lambda _: None)

@@ -7,6 +7,7 @@ from torch import Tensor
 from heedful.config.models import TransformerConfig
 from heedful.config.training import NoRegularizer, RDrop, SimCut, TrainingConfig
 from heedful.models.build import build_model
+from heedful.models.transformer import Transformer
 from heedful.training.ema import MovingAverage
 from heedful.training.loop import start_state
 from heedful.training.losses.cross_entropy import kl_divergence, label_smoothed_cross_entropy, symmetric_kl_divergence
@@ -47,7 +48,7 @@ def pairs() -> Pairs:
     return Pairs(source, inputs, outputs)
 
 
-def model_with(dropout: float):
+def model_with(dropout: float) -> Transformer:
     shape = TransformerConfig(
         dim=16,
         num_heads=2,
@@ -61,7 +62,7 @@ def model_with(dropout: float):
     return build_model(shape, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator)
 
 
-def test_without_a_regularizer_it_is_the_cross_entropy_of_the_models_logits(pairs):
+def test_without_a_regularizer_it_is_the_cross_entropy_of_the_models_logits(pairs: Pairs) -> None:
     model = model_with(0.0)
     logits = model(pairs.source_ids, pairs.source_mask, pairs.target_input_ids)
     expected, nll = label_smoothed_cross_entropy(logits, pairs.target_output_ids, pairs.target_mask, smoothing=0.1)
@@ -77,7 +78,7 @@ def test_without_a_regularizer_it_is_the_cross_entropy_of_the_models_logits(pair
         torch.testing.assert_close(gradient, wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_r_drop_without_dropout_is_plain_and_with_it_is_the_papers_formula(pairs):
+def test_r_drop_without_dropout_is_plain_and_with_it_is_the_papers_formula(pairs: Pairs) -> None:
     plain = sequence_loss(label_smoothing=0.1, regularizer=NoRegularizer())
     r_drop = sequence_loss(label_smoothing=0.1, regularizer=RDrop(kind="r_drop", weight=5.0))
     still = model_with(0.0)
@@ -98,7 +99,7 @@ def test_r_drop_without_dropout_is_plain_and_with_it_is_the_papers_formula(pairs
     torch.testing.assert_close(found.metrics["divergence"], divergence)
 
 
-def test_simcut_compares_with_a_pass_in_which_tokens_are_cut(pairs):
+def test_simcut_compares_with_a_pass_in_which_tokens_are_cut(pairs: Pairs) -> None:
     model = model_with(0.0)
     config = SimCut(kind="simcut", weight=3.0, cut_rate=0.4)
     torch.manual_seed(9)
@@ -118,7 +119,7 @@ def test_simcut_compares_with_a_pass_in_which_tokens_are_cut(pairs):
     "regularizer", [NoRegularizer(), RDrop(kind="r_drop"), SimCut(kind="simcut")], ids=lambda r: r.kind
 )
 @pytest.mark.parametrize("bf16", [False, True])
-def test_every_loss_trains(pairs, regularizer, bf16):
+def test_every_loss_trains(pairs: Pairs, regularizer: NoRegularizer | RDrop | SimCut, bf16: bool) -> None:
     model = model_with(0.1)
     state = start_state(model, TrainingConfig())
     loss = sequence_loss(label_smoothing=0.1, regularizer=regularizer)
@@ -131,7 +132,7 @@ def test_every_loss_trains(pairs, regularizer, bf16):
     assert sum(values[-5:]) < 0.7 * sum(values[:5])
 
 
-def test_the_moving_average_moves_by_one_minus_decay():
+def test_the_moving_average_moves_by_one_minus_decay() -> None:
     model = torch.nn.Linear(1, 1, bias=False)
     with torch.no_grad():
         model.weight.fill_(1.0)
