@@ -18,7 +18,7 @@ import uvicorn
 
 from heedful.errors import UserError
 from heedful.insight.trace import trace_translation
-from heedful.serving.app import make_app
+from heedful.serving.app import make_api, make_app
 from heedful.serving.checkpoint_models import CheckpointModels
 from heedful.serving.engines import Engines
 from heedful.serving.guard import Access
@@ -28,6 +28,7 @@ from heedful.serving.preparation import Preparation
 from heedful.serving.routing import Server
 from heedful.serving.runs import Runs
 from heedful.serving.translating import TranslationEngine
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from tests.support.generators import CopyingGenerator
 from tests.support.http_client import exchange, post
@@ -60,7 +61,7 @@ def server(copier: Translator) -> Iterator[Address]:
         limits=limits,
         measures=measures,
     )
-    config = uvicorn.Config(make_app(shared, Access()), lifespan="off", log_config=None)
+    config = uvicorn.Config(make_app(make_api(shared), Access()), lifespan="off", log_config=None)
     process = uvicorn.Server(config)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -75,7 +76,8 @@ def server(copier: Translator) -> Iterator[Address]:
 
 def test_it_translates_texts_lines_and_alternatives_with_warnings(copier: Translator) -> None:
     assert copier.translate(SENTENCE) == SENTENCE
-    assert list(copier.translate_lines([SENTENCE, "", "wo"])) == [SENTENCE, "", "wo"]
+    lines = copier.translate_lines([SENTENCE, "", "wo"], TranslationRequest())
+    assert [line.text for line in lines] == [SENTENCE, "", "wo"]
     [found] = copier.translate_detailed([SENTENCE], n_best=2)
     assert SENTENCE.startswith(found.alternatives[1].text)
     assert len(found.alternatives[1].text) < len(SENTENCE)
@@ -115,7 +117,7 @@ def test_a_stream_tells_whole_sentences_for_it_has_no_tokens_before(server: Addr
 
 def test_a_trace_says_that_there_is_nothing_to_show(copier: Translator, server: Address) -> None:
     with pytest.raises(UserError) as refusal:
-        trace_translation(copier, SENTENCE)
+        trace_translation(copier, *copier.plan([SENTENCE], TranslationRequest()))
     assert str(refusal.value) == NO_STEPS
     status, answer = post(server, "/api/trace", {"q": SENTENCE, "source": "en", "target": "de"})  # type: ignore[arg-type]
     assert (status, answer) == (400, {"error": NO_STEPS})
@@ -123,7 +125,8 @@ def test_a_trace_says_that_there_is_nothing_to_show(copier: Translator, server: 
 
 def test_with_modules_to_look_into_its_trace_has_attention_and_no_beam(copier: Translator) -> None:
     model = small_translator().readable_model
-    trace = trace_translation(replace(copier, reference=lambda: model), SENTENCE)
+    shown = replace(copier, reference=lambda: model)
+    trace = trace_translation(shown, *shown.plan([SENTENCE], TranslationRequest()))
     assert (trace.text, trace.beam) == (SENTENCE, None)
     assert trace.attention("cross", 0, 0).shape == (len(trace.target_tokens), len(trace.source_tokens))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from heedful import load
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import read_lines
 from tests.support.commands import Command
@@ -60,7 +61,7 @@ def test_ten_thousand_files_keep_the_count_and_the_order_of_their_lines(translat
     for content, lines in zip(files, lines_of, strict=True):
         assert len(lines) == num_lines_of(content), content
     lines = [line for lines in lines_of for line in lines]
-    outputs = list(short(translator).translate_lines(lines))
+    outputs = [found.text for found in short(translator).translate_lines(lines, TranslationRequest())]
     assert len(outputs) == len(lines)
     assert all(output == "" for line, output in zip(lines, outputs, strict=True) if not line.strip())
     assert not any(output.splitlines()[1:] for output in outputs)
@@ -102,7 +103,7 @@ def test_a_megabyte_in_one_line_is_one_line(translator: Translator) -> None:
     quick = short(translator)
     text = "ten houses " * 80_000 + "^" * 120_000
     assert len(text) == 1_000_000
-    [long, after] = quick.translate_lines_detailed([text, "ten houses"])
+    [long, after] = quick.translate_lines([text, "ten houses"], TranslationRequest())
     assert len(long.text.splitlines()) == 1
     assert "was translated in" in str(long.warnings[0])
     assert after.text == quick.translate("ten houses")

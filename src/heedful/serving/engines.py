@@ -19,6 +19,7 @@ from heedful.serving.workplace import Workplace
 from heedful.serving.writing import WritingEngine
 from heedful.storage.locate import find_model_folder
 from heedful.tasks.table import TASKS, task_name_of
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.text.language_detection import known_languages
 
 BUNDLED_ID = "bundled"
@@ -64,15 +65,18 @@ class Engines:
             raise UserError(f"`model` must be one of {', '.join(engine.id for engine in known)}.")
         return chosen
 
-    def find_translator(self, model_id: str | None, source: str | None, target: str | None) -> TranslationEngine:
-        """Return the model of that id, or the first that can be asked for these languages."""
-        for engine in () if model_id is not None else self.of_kind(TranslationEngine):
+    def find_translator(self, model_id: str | None, request: TranslationRequest) -> TranslationEngine:
+        """Return the model of that id, or the first that has these languages; it can then be asked to plan."""
+        first = self.find(TranslationEngine, model_id)
+        refusals = []
+        for engine in self.of_kind(TranslationEngine) if model_id is None else [first]:
             try:
-                engine.translator.directions.check(source, target)
-            except UserError:
-                continue
-            return engine
-        return self.find(TranslationEngine, model_id)  # the refusal of the first is as good as any other's
+                engine.translator.directions.check(request.source, request.target)
+            except UserError as refusal:
+                refusals.append(refusal)
+            else:
+                return engine
+        raise refusals[0]  # that of the first is as good as any other's
 
     @property
     def ids(self) -> list[str]:

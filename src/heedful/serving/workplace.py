@@ -73,10 +73,6 @@ class Workplace:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         return Item(key, content, num_tokens, deadline, future, current_caller(), is_alone=isinstance(key, Exclusive))
 
-    def check_open(self) -> None:
-        """Raise `RefusedError` when nothing of the client that asks would be admitted: before its text is read."""
-        self.queue.check_open(current_caller().client)
-
     async def results(self, items: Sequence[AnyItem]) -> list[Any]:
         """Have the items done and wait for them; whoever stops waiting takes them back. Raises `RefusedError`."""
         self.submit(items)

@@ -8,13 +8,13 @@ the others. This file wires the tokenizer and the generator; it knows neither fr
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Self, overload
+from typing import Literal, Self, TypeVar
 
 import torch
 from torch import Tensor
 
 from heedful.config.models import LearnedPositions, TransformerConfig
-from heedful.config.training import MAX_BEAM_SIZE, DecodingConfig
+from heedful.config.training import DecodingConfig
 from heedful.decoding import Generator, Hypothesis, Recorder, SearchRequest, Stepwise
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
@@ -23,10 +23,14 @@ from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, find_warnings
-from heedful.tasks.translation.plan import Planner, Unit
+from heedful.tasks.translation.plan import Planner, TextPlan, Unit
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translated import Alternative, TranslatedUnit, Translation, assemble_all
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
+
+Text = TypeVar("Text", str, list[str])
+_ALL_LEFT_OPEN = TranslationRequest()
 
 
 @dataclass(frozen=True)
@@ -77,24 +81,9 @@ class Translator:
         """Codes of the languages this model can translate from."""
         return self.directions.sources
 
-    @overload
     def translate(
-        self, text: str, *, to: str | None = None, from_: str | None = None, beam_size: int | None = None
-    ) -> str: ...
-
-    @overload
-    def translate(
-        self, text: list[str], *, to: str | None = None, from_: str | None = None, beam_size: int | None = None
-    ) -> list[str]: ...
-
-    def translate(
-        self,
-        text: str | list[str],
-        *,
-        to: str | None = None,
-        from_: str | None = None,
-        beam_size: int | None = None,
-    ) -> str | list[str]:
+        self, text: Text, *, to: str | None = None, from_: str | None = None, beam_size: int | None = None
+    ) -> Text:
         """Translate a text, or a list of texts into a list; see `translate_detailed` for scores and alternatives."""
         texts = [text] if isinstance(text, str) else text
         translations = self.translate_detailed(texts, to=to, from_=from_, beam_size=beam_size)
@@ -109,70 +98,43 @@ class Translator:
         beam_size: int | None = None,
         n_best: int = 1,
     ) -> list[Translation]:
-        """Translate texts, in order, with scores, alternatives and warnings.
+        """Translate texts, in order, with scores, alternatives and warnings; see `TranslationRequest`."""
+        return self._translate(texts, TranslationRequest(from_, to, beam_size, n_best))
 
-        `beam_size` None takes what the model was made with; it is raised to `n_best` when smaller. Up to the beam size
-        `n_best` does not change the translation. `from_` None detects the language of each text, where the model knows
-        several.
-        """
-        self.directions.check(from_, to)
-        request = self._request(beam_size, n_best)
-        plans = self.planner.plan(texts, from_, to)
-        return assemble_all(plans, self._translate_units([unit for plan in plans for unit in plan.units], request))
+    def _translate(self, texts: Sequence[str], request: TranslationRequest) -> list[Translation]:
+        plans = self.plan(texts, request)
+        return assemble_all(plans, self.translate_units([unit for plan in plans for unit in plan.units], request))
+
+    def plan(self, texts: Sequence[str], request: TranslationRequest = _ALL_LEFT_OPEN) -> list[TextPlan]:
+        """Settle languages and units of texts, before anything is translated; a `UserError` says what cannot be."""
+        self.directions.check(request.source, request.target)
+        return self.planner.plan(texts, request)
 
     @property
     def planner(self) -> Planner:
         """What settles languages and units of texts, before anything is translated."""
         return Planner(self.tokenizer, self.directions, self.max_source_tokens(), self.traits.joined_tokens)
 
-    def translate_units(
-        self, units: Sequence[Unit], *, beam_size: int | None = None, n_best: int = 1
-    ) -> list[TranslatedUnit]:
-        """Translate what a plan has cut texts into, in order; the units may belong to different plans."""
-        return self._translate_units(units, self._request(beam_size, n_best))
-
-    def translate_lines(
-        self,
-        lines: Iterable[str],
-        *,
-        to: str | None = None,
-        from_: str | None = None,
-        beam_size: int | None = None,
-    ) -> Iterator[str]:
-        """Translate lines as they come: one line in, one line out, each line as soon as no better company is ready."""
-        for translation in self.translate_lines_detailed(lines, to=to, from_=from_, beam_size=beam_size):
-            yield translation.text
-
-    def translate_lines_detailed(
-        self,
-        lines: Iterable[str],
-        *,
-        to: str | None = None,
-        from_: str | None = None,
-        beam_size: int | None = None,
-        n_best: int = 1,
-    ) -> Iterator[Translation]:
-        """Do what `translate_lines` does, with scores, alternatives and warnings."""
-        self.directions.check(from_, to)  # a wrong request is refused before the first line is read
-        self._request(beam_size, n_best)
+    def translate_lines(self, lines: Iterable[str], request: TranslationRequest) -> Iterator[Translation]:
+        """Translate lines as they come, each as soon as no further one is ready to be translated together with it."""
+        self.directions.check(request.source, request.target)  # refused before the first line is read
         for group in group_lines(lines):
-            yield from self.translate_detailed(group, to=to, from_=from_, beam_size=beam_size, n_best=n_best)
+            yield from self._translate(group, request)
 
-    def hypotheses(
+    def hypothesis(
         self,
-        source_ids: list[int],
+        source_ids: Sequence[int],
         *,
         beam_size: int | None = None,
-        n_best: int = 1,
         prefix_ids: Sequence[int] = (),
         recorder: Recorder | None = None,
-    ) -> list[Hypothesis]:
-        """Search for the translations of one encoded text, best first, by the rules that hold for every text.
+    ) -> Hypothesis:
+        """Search for the translation of one encoded text, by the rules that hold for every text.
 
-        Each of them begins with `prefix_ids`; `recorder` is told about every step of the search.
+        It begins with `prefix_ids`; `recorder` is told about every step of the search.
         """
-        request = replace(self._request(beam_size, n_best), recorder=recorder)
-        return self._generate([source_ids], request, [prefix_ids])[0]
+        request = replace(self._search_request(TranslationRequest(beam_size=beam_size)), recorder=recorder)
+        return self._generate([source_ids], request, [prefix_ids])[0][0]
 
     @property
     def engine(self) -> Literal["float", "int8"]:
@@ -195,33 +157,32 @@ class Translator:
         """Return a translator that is like this one in all but the model."""
         return replace(self, generator=Stepwise(model), reference=None)
 
-    def _request(self, beam_size: int | None, n_best: int) -> SearchRequest:
-        """Make the request for any number of sentences, or refuse it."""
-        beam = self.decoding.beam_size if beam_size is None else beam_size
-        for name, value in (("beam_size", beam), ("n_best", n_best)):
-            if not 1 <= value <= MAX_BEAM_SIZE:
-                bound = "at least 1" if value < 1 else f"at most {MAX_BEAM_SIZE}"
-                raise UserError(f"`{name}` must be {bound}, but is {value:,}.")
+    def _search_request(self, request: TranslationRequest) -> SearchRequest:
+        """Make the rules of the search for any number of sentences."""
+        beam = self.decoding.beam_size if request.beam_size is None else request.beam_size
         tokenizer = self.tokenizer
         return SearchRequest(
             bos_id=tokenizer.bos_id,
             eos_id=tokenizer.eos_id,
-            beam_size=max(beam, n_best),
-            n_best=n_best,
+            beam_size=max(beam, request.n_best),
+            n_best=request.n_best,
             length_penalty=self.decoding.length_penalty,
             forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id),
         )
 
-    def _translate_units(self, units: Sequence[Unit], request: SearchRequest) -> list[TranslatedUnit]:
-        """Translate units by their first step, and what comes out of it by the others."""
-        found = self._generate_all([list(unit.source_ids) for unit in units], request)
+    def translate_units(self, units: Sequence[Unit], request: TranslationRequest) -> list[TranslatedUnit]:
+        """Translate what plans have cut texts into, in order, by their first step, and what comes of it by the others.
+
+        The units may belong to different plans: of the request, languages are settled in them.
+        """
+        found = self._generate_all([unit.source_ids for unit in units], self._search_request(request))
         done = [self.translated(unit, hypotheses) for unit, hypotheses in zip(units, found, strict=True)]
         onward = [number for number, unit in enumerate(units) if len(unit.steps) > 1]
         if onward:
             parts_of = self.planner.units(
                 [done[number].text for number in onward], [units[number].steps[1:] for number in onward]
             )
-            later = iter(self._translate_units([part for parts in parts_of for part in parts], request))
+            later = iter(self.translate_units([part for parts in parts_of for part in parts], request))
             for number, parts in zip(onward, parts_of, strict=True):
                 done[number] = done[number].then([next(later) for _ in parts])
         return done
@@ -232,7 +193,7 @@ class Translator:
         positions = self.traits.max_positions
         return limit if positions is None else min(limit, positions)
 
-    def _generate_all(self, parts: Sequence[list[int]], request: SearchRequest) -> list[list[Hypothesis]]:
+    def _generate_all(self, parts: Sequence[Sequence[int]], request: SearchRequest) -> list[list[Hypothesis]]:
         """Search for every part, neighbours in length together, and give the results in the order of `parts`."""
         results: dict[int, list[Hypothesis]] = {}
         for numbers in _batches_by_length(parts, self.decoding.batch_tokens):
@@ -243,7 +204,7 @@ class Translator:
     @torch.inference_mode()
     def _generate(
         self,
-        sources: Sequence[list[int]],
+        sources: Sequence[Sequence[int]],
         request: SearchRequest,
         prefix_ids: Sequence[Sequence[int]] | None = None,
     ) -> list[list[Hypothesis]]:
@@ -296,7 +257,7 @@ def max_positions(config: TransformerConfig) -> int | None:
     return config.positions.max_len if isinstance(config.positions, LearnedPositions) else None
 
 
-def _pad(sources: Sequence[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
+def _pad(sources: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
     """Return ids and mask, [batch, source_len] each; the mask is True at real tokens."""
     longest = max(len(source) for source in sources)
     ids = torch.tensor([[*source, *[pad_id] * (longest - len(source))] for source in sources])
@@ -304,7 +265,7 @@ def _pad(sources: Sequence[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
     return ids, torch.arange(longest) < lengths.unsqueeze(1)
 
 
-def _batches_by_length(parts: Sequence[list[int]], batch_tokens: int) -> Iterator[list[int]]:
+def _batches_by_length(parts: Sequence[Sequence[int]], batch_tokens: int) -> Iterator[list[int]]:
     """Yield the numbers of parts to be searched together, longest first, within a budget of padded tokens."""
     order = sorted(range(len(parts)), key=lambda number: -len(parts[number]))
     start = 0

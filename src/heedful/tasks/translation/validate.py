@@ -20,8 +20,8 @@ from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.translator import Traits, Translator, max_positions
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.durability.journal import Record
-from heedful.training.loop import Validation
-from heedful.training.losses.sequence import sequence_loss
+from heedful.training.job import Validation
+from heedful.training.losses.sequence import SequenceLoss
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,8 @@ class Validator:
         self.directions: dict[str, list[ValidationPair]] = {}
         for pair in pairs:
             self.directions.setdefault(pair.direction, []).append(pair)
-        self._loss = sequence_loss(label_smoothing=0.0, regularizer=NoRegularizer())
 
-    def __call__(self, model: nn.Module) -> Validation:
+    def validate(self, model: nn.Module) -> Validation:
         """Judge a model that is in evaluation mode."""
         settings = self.config.validation
         numbers = self._mean_loss(model)
@@ -75,9 +74,10 @@ class Validator:
     def _mean_loss(self, model: nn.Module) -> dict[str, float]:
         device = next(model.parameters()).device
         total = torch.zeros((), dtype=torch.float64, device=device)
+        cross_entropy = SequenceLoss(model, label_smoothing=0.0, regularizer=NoRegularizer())
         for batch in self.batches:
-            total += self._loss(model, batch.to(device)).loss_sum.double()
-        loss = total.item() / sum(batch.num_target_tokens for batch in self.batches)
+            total += cross_entropy(batch.to(device)).loss_sum.double()
+        loss = total.item() / sum(batch.num_items for batch in self.batches)
         return {"loss": loss, "perplexity": math.exp(min(loss, 700.0))}
 
     def _translate(self, model: nn.Module, pairs: Sequence[ValidationPair]) -> list[str]:
