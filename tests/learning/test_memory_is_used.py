@@ -13,8 +13,8 @@ from heedful.models.build import build_language_model
 from heedful.models.language_model import LanguageModel
 from heedful.models.transformer_xl import TransformerXL
 from heedful.training.loop import start_state
-from heedful.training.losses.segment import carried_tensors, segment_loss
-from heedful.training.step import train_step
+from heedful.training.losses.segment import SegmentLoss
+from heedful.training.step import StepSettings, train_step
 
 VOCAB, SEGMENT, PERIOD = 8, 8, 16
 
@@ -41,13 +41,11 @@ def trained(
     model = build_language_model(config, vocab_size=VOCAB, generator=torch.Generator().manual_seed(1))
     stream = TextStream(repeating_text(20_000, seed=2), num_streams=16, segment_len=SEGMENT, seed=3)
     memory = model.empty_memory(16, memory_len)
-    state = start_state(model, TrainingConfig())
-    state.carried = carried_tensors(memory)
-    model.train()
-    loss = segment_loss(memory)
+    loss = SegmentLoss(model.train(), memory)
+    state = start_state(model, TrainingConfig(), loss.carried)
     for step, batch in zip(range(steps), stream.batches_from(0), strict=False):
         rate = 5e-3 * min(1.0, (step + 1) / 20, 3 * (steps - step) / steps)
-        train_step(state, loss, [batch], learning_rate=rate, clip_norm=1.0)
+        train_step(state, loss, [batch], StepSettings(clip_norm=1.0), learning_rate=rate)
     return model
 
 

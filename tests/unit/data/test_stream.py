@@ -60,7 +60,7 @@ def test_every_epoch_has_every_pair_once(kind: str, tokenizer: Tokenizer, reques
         for batch in batches:
             assert batch.source_ids.numel() <= 200
             assert batch.target_output_ids.numel() <= 200
-            assert batch.num_target_tokens == int(batch.target_mask.sum())
+            assert batch.num_items == int(batch.target_mask.sum())
             expected = [(ENGLISH[i], GERMAN[i]) for i in batch.example_ids]
             assert texts(tokenizer, batch) == expected
 

@@ -61,7 +61,7 @@ def test_a_batch_is_a_function_of_its_position_and_epochs_are_cut_elsewhere() ->
 def test_a_batch_cut_into_parts_knows_its_rows() -> None:
     batch = TextStream(np.arange(200), num_streams=5, segment_len=8, seed=1).batch_at(1)
     parts = batch.split(3)
-    assert sum(part.num_target_tokens for part in parts) == batch.num_target_tokens == 40
+    assert sum(part.num_items for part in parts) == batch.num_items == 40
     assert torch.equal(torch.cat([part.target_ids for part in parts]), batch.target_ids)
     assert [part.first_row for part in parts] == [0, 2, 3]
     assert parts[1].split(2)[0].first_row == 2

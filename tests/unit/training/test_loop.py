@@ -17,8 +17,10 @@ from heedful.training.durability.checkpoint import list_checkpoints
 from heedful.training.durability.interruption import Interruption, TrainingInterruptedError
 from heedful.training.durability.journal import Journal
 from heedful.training.durability.run_lock import RunLock, is_locked
-from heedful.training.loop import TrainingTask, Validation, train, weights_sha256
-from heedful.training.losses.cross_entropy import LossSum
+from heedful.training.job import Validation
+from heedful.training.loop import train, weights_sha256
+from heedful.training.losses.loss_module import LossSum
+from tests.support.jobs import FunctionJob, FunctionLoss
 
 
 def curve(made: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -30,25 +32,25 @@ def curve(made: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 
 def outcome(made: Any) -> tuple[str, Any, dict[int, float]]:
-    train(made.state, made.task, made.run)
+    train(made.state, made.job, made.run)
     return weights_sha256(made.state.model), curve(made), made.state.scores
 
 
-def stop_after(made: Any, step: int) -> TrainingTask[Any]:
+def stop_after(made: Any, step: int) -> FunctionJob[Any]:
     """Make the run be interrupted once `step` is done, as a signal would."""
 
     def batches_from(position: int) -> Iterator[Any]:
-        for number, batch in enumerate(made.task.batches_from(position), start=position):
+        for number, batch in enumerate(made.job.batches_from(position), start=position):
             if number == step * made.run.training.accumulate - 1:
                 os.kill(os.getpid(), signal.SIGTERM)
             yield batch
 
-    return dataclasses.replace(made.task, batches_from=batches_from)
+    return dataclasses.replace(made.job, batches_from=batches_from)
 
 
 def test_a_run_writes_its_journal_and_keeps_its_checkpoints(small: Callable[..., Any]) -> None:
     made = small()
-    train(made.state, made.task, made.run)
+    train(made.state, made.job, made.run)
     records, samples = curve(made)
     assert [(record["step"], record["kind"]) for record in records] == [
         (2, "train"), (4, "train"), (6, "train"), (6, "validation"),
@@ -57,7 +59,7 @@ def test_a_run_writes_its_journal_and_keeps_its_checkpoints(small: Callable[...,
     assert set(records[0]) == {"step", "kind", "loss", "error", "gradient_norm", "learning_rate", "skipped"}
     assert records[-2]["loss"] < records[0]["loss"]
     assert [sample["step"] for sample in samples] == [6, 12]
-    assert set(made.told[0]["timing"]) == {"seconds", "tokens_per_second", "seconds_left"}
+    assert set(made.heard.shown[0]["timing"]) == {"seconds", "tokens_per_second", "seconds_left"}
     assert list(list_checkpoints(made.run.checkpoints)) == [4, 8, 12]
 
 
@@ -88,21 +90,20 @@ def test_stopped_after_every_single_step_it_ends_the_same(small: Callable[..., A
 
 def test_the_first_steps_can_minimise_another_loss_and_a_resumed_run_knows_which(small: Callable[..., Any]) -> None:
     minimised = []
-    squared_error = small().task.loss
+    squared_error = small().job.loss.function
 
     def noting(name: str, factor: float) -> Callable[..., Any]:
         def loss(model: nn.Module, batch: Any) -> LossSum:
             minimised.append(name)
             plain = squared_error(model, batch)
-            return dataclasses.replace(plain, loss_sum=factor * plain.loss_sum)
+            return plain._replace(loss_sum=factor * plain.loss_sum)
 
         return loss
 
     def make(folder: str) -> Any:
         made = small(folder)
-        made.task = dataclasses.replace(
-            made.task, loss=noting("late", 1.0), early_loss=noting("early", -1.0), early_steps=5
-        )
+        loss = FunctionLoss(made.state.model, noting("late", 1.0), early=noting("early", -1.0), early_steps=5)
+        made.job = dataclasses.replace(made.job, loss=loss)
         return made
 
     expected = outcome(make("whole"))
@@ -148,11 +149,11 @@ def test_five_steps_in_a_row_that_are_not_finite_stop_the_run(small: Callable[..
     made = small()
 
     def poisoned(model: nn.Module, batch: Any) -> LossSum:
-        loss = made.task.loss(model, batch)
-        return loss if made.state.step < 6 else LossSum(loss.loss_sum * math.nan, loss.num_tokens)
+        loss = made.job.loss.function(model, batch)
+        return loss if made.state.step < 6 else LossSum(loss.loss_sum * math.nan, loss.num_items)
 
     with pytest.raises(HeedfulError) as caught:
-        train(made.state, dataclasses.replace(made.task, loss=poisoned), made.run)
+        train(made.state, dataclasses.replace(made.job, loss=FunctionLoss(made.state.model, poisoned)), made.run)
     assert str(caught.value) == (
         "Training stopped at step 11: loss or gradient was not finite 5 steps in a row. The last checkpoint is that of "
         'step 8. Lower the learning rate, set `training.clip_norm`, or set `training.precision` to "fp32".'
@@ -164,10 +165,10 @@ def test_four_in_a_row_do_not_and_are_counted(small: Callable[..., Any]) -> None
     made = small()
 
     def poisoned(model: nn.Module, batch: Any) -> LossSum:
-        loss = made.task.loss(model, batch)
-        return LossSum(loss.loss_sum * math.nan, loss.num_tokens) if 3 <= made.state.step < 7 else loss
+        loss = made.job.loss.function(model, batch)
+        return LossSum(loss.loss_sum * math.nan, loss.num_items) if 3 <= made.state.step < 7 else loss
 
-    train(made.state, dataclasses.replace(made.task, loss=poisoned), made.run)
+    train(made.state, dataclasses.replace(made.job, loss=FunctionLoss(made.state.model, poisoned)), made.run)
     records = [record for record in curve(made)[0] if record["kind"] == "train"]
     assert [record["skipped"] for record in records] == [0, 1, 3, 4, 4, 4]
     assert records[2]["loss"] is None  # a line whose steps were all skipped has no loss, not a wrong one
@@ -178,12 +179,12 @@ def test_patience_ends_a_run_that_gets_no_better_and_it_stays_ended(small: Calla
     scores = iter([5.0, 4.0, 4.5, 4.2, 1.0, 1.0])
     options = {"patience": 2, "max_steps": 12, "validation": {"every_steps": 2}}
     made = small(**options)
-    task = dataclasses.replace(made.task, validate=lambda _: Validation({"loss": next(scores)}))
-    train(made.state, task, made.run)
+    job = dataclasses.replace(made.job, validate=lambda _: Validation({"loss": next(scores)}))
+    train(made.state, job, made.run)
     assert made.state.step == 8
     assert made.said[-1] == "`validation.metric` has not got better 2 times: training ends here."
     again = small(**options)
-    train(again.state, task, again.run)
+    train(again.state, job, again.run)
     assert again.state.step == 8
 
 
@@ -192,8 +193,8 @@ def test_the_best_checkpoint_is_kept_even_off_schedule(small: Callable[..., Any]
     made = small(
         max_steps=20, checkpoint={"every_steps": 5, "keep_last": 1, "keep_best": 1}, validation={"every_steps": 3}
     )
-    task = dataclasses.replace(made.task, validate=lambda _: Validation({"loss": next(scores)}))
-    train(made.state, task, made.run)
+    job = dataclasses.replace(made.job, validate=lambda _: Validation({"loss": next(scores)}))
+    train(made.state, job, made.run)
     assert list(list_checkpoints(made.run.checkpoints)) == [6, 20]
 
 
@@ -205,7 +206,7 @@ def test_validation_sees_the_moving_average_and_gives_the_weights_back(small: Ca
         seen.append(weights_sha256(model))
         return Validation({"loss": 1.0})
 
-    train(made.state, dataclasses.replace(made.task, validate=validate), made.run)
+    train(made.state, dataclasses.replace(made.job, validate=validate), made.run)
     assert len(seen) == 1
     assert seen[0] != weights_sha256(made.state.model)
     with made.state.average.in_place_of(made.state.model):
@@ -251,7 +252,7 @@ def test_a_disk_that_stays_full_ends_the_run_with_a_sentence(
     with pytest.raises(
         HeedfulError, match=r"could not be written: No space left on device\. [0-9,]+ bytes are needed and"
     ):
-        train(made.state, made.task, made.run)
+        train(made.state, made.job, made.run)
     assert list_checkpoints(made.run.checkpoints) == {}
 
 

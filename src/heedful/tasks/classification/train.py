@@ -4,17 +4,18 @@ Reads the documents, holds some out, learns the tokenizer, and counts n-grams wh
 tasks/runs.py.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import Self
 
 import torch
+from torch import Tensor, nn
 
 from heedful.config.classification import ClassificationRun
-from heedful.config.training import NoRegularizer
-from heedful.data.file_identity import FileIdentities
+from heedful.data.batch import LabelledBatch
 from heedful.data.labelled import Document, Split, describe_labels, number_labels, read_split
-from heedful.data.labelled_batches import LabelledBatch, LabelledStream, LabelledTokens, labelled_tokens
+from heedful.data.labelled_batches import LabelledStream, LabelledTokens, labelled_tokens
 from heedful.data.stream import prefetch
 from heedful.errors import UserError, count_of
 from heedful.files import JsonValue
@@ -31,12 +32,12 @@ from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.classification.classifier import encode_documents
 from heedful.tasks.classification.validate import ClassificationValidator
 from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
-from heedful.tasks.runs import Trainee, check_same_shape, run_training
+from heedful.tasks.runs import RunContext, check_same_shape, run_training
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.display import Display
-from heedful.training.loop import TrainingTask
-from heedful.training.losses.labels import classification_loss
+from heedful.training.job import Validation
+from heedful.training.losses.labels import ClassificationLoss
 
 
 @dataclass(frozen=True)
@@ -50,27 +51,82 @@ class ClassificationData:
     validation_documents: list[Document]
 
 
+@dataclass(frozen=True)
+class ClassificationJob:
+    """A run that learns labels, ready to be trained."""
+
+    config: ClassificationRun
+    data: ClassificationData
+    stream: LabelledStream
+    loss: ClassificationLoss
+    validator: ClassificationValidator
+    compiled_layers = (EncoderLayer, BasicEncoderLayer, BareAttentionLayer)
+
+    @classmethod
+    def prepare(cls, config: ClassificationRun, context: RunContext) -> Self:
+        """Read and tokenise the documents and build the model; every fault of the input shows here."""
+        data = prepare_documents(config, context.folder, say=context.say)
+        training, pad_id = config.training, data.tokenizer.pad_id
+        model = _new_model(config, data, context.say).to(context.device)
+        validator = ClassificationValidator(
+            data.validation,
+            data.validation_documents,
+            data.labels,
+            batch_tokens=training.batch_tokens,
+            pad_id=pad_id,
+            num_samples=config.validation.num_samples,
+        )
+        return cls(
+            config,
+            data,
+            LabelledStream(data.train, batch_tokens=training.batch_tokens, seed=config.seed, pad_id=pad_id),
+            ClassificationLoss(model, label_smoothing=training.label_smoothing, regularizer=training.regularizer),
+            validator,
+        )
+
+    @property
+    def tokenizer_json(self) -> str:
+        """The tokenizer, as the run folder keeps it."""
+        return self.data.tokenizer.to_json()
+
+    @property
+    def identity(self) -> dict[str, JsonValue]:
+        """What a checkpoint must agree with to be gone on from."""
+        return {"tokenizer_sha256": self.data.tokenizer.fingerprint, "labels": list(self.data.labels)}
+
+    @property
+    def facts(self) -> dict[str, JsonValue]:
+        """What is learned from, for the model folder."""
+        return {"training documents": len(self.data.train)}
+
+    def batches_from(self, position: int) -> Iterator[LabelledBatch]:
+        """Yield all batches from a position on, without end."""
+        return prefetch(self.stream, position, pin_memory=self.loss.device.type == "cuda")
+
+    def validate(self, model: nn.Module) -> Validation:
+        """Judge the model on the documents held out."""
+        return self.validator.validate(model)
+
+    def describe(self, facts: dict[str, JsonValue]) -> ClassifierDescription:
+        """Return what the model folder says of the model."""
+        return ClassifierDescription(
+            labels=self.data.labels,
+            vocab_size=self.data.tokenizer.source_vocab_size,
+            special_ids=SpecialIds.of(self.data.tokenizer),
+            model=self.config.model,
+            facts=facts,
+        )
+
+    def card(self, weights: Mapping[str, Tensor], summary: Mapping[str, str]) -> str:
+        """Return the model card."""
+        return classifier_card(self.config.name, self.data.labels, weights, summary)
+
+
 def train_classification(
     config: ClassificationRun, *, display: Display, resume: bool = False, device: str | None = None
 ) -> TrainingResult:
     """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
-    return run_training(
-        config, partial(_prepare, config), FileIdentities(), display=display, resume=resume, device=device
-    )
-
-
-def _prepare(config: ClassificationRun, folder: Path, device: torch.device, say: Say) -> Trainee[LabelledBatch]:
-    data = prepare_documents(config, folder, say=say)
-    return Trainee(
-        model=_new_model(config, data, say),
-        tokenizer_json=data.tokenizer.to_json(),
-        identity={"tokenizer_sha256": data.tokenizer.fingerprint, "labels": list(data.labels)},
-        compiled=(EncoderLayer, BasicEncoderLayer, BareAttentionLayer),
-        task=lambda _: _task(config, data, pin_memory=device.type == "cuda"),
-        facts={"training documents": len(data.train)},
-        describe=partial(_describe, config, data),
-        card=partial(classifier_card, config.name, data.labels),
-    )
+    return run_training(config, ClassificationJob.prepare, display=display, resume=resume, device=device)
 
 
 def prepare_documents(config: ClassificationRun, folder: Path, *, say: Say) -> ClassificationData:
@@ -156,35 +212,3 @@ def _check_alike(config: ClassificationRun, data: ClassificationData, given: Cla
             f"but are {', '.join(data.labels)}."
         )
     check_same_shape(config.model, given.model)
-
-
-def _task(config: ClassificationRun, data: ClassificationData, *, pin_memory: bool) -> TrainingTask[LabelledBatch]:
-    training, pad_id = config.training, data.tokenizer.pad_id
-    smoothing, regularizer = training.label_smoothing, training.regularizer
-    stream = LabelledStream(data.train, batch_tokens=training.batch_tokens, seed=config.seed, pad_id=pad_id)
-    return TrainingTask(
-        partial(prefetch, stream, pin_memory=pin_memory),
-        classification_loss(label_smoothing=smoothing, regularizer=regularizer),
-        ClassificationValidator(
-            data.validation,
-            data.validation_documents,
-            data.labels,
-            batch_tokens=training.batch_tokens,
-            pad_id=pad_id,
-            num_samples=config.validation.num_samples,
-        ),
-        early_loss=classification_loss(label_smoothing=smoothing, regularizer=NoRegularizer()),
-        early_steps=regularizer.after_steps,
-    )
-
-
-def _describe(
-    config: ClassificationRun, data: ClassificationData, facts: dict[str, JsonValue]
-) -> ClassifierDescription:
-    return ClassifierDescription(
-        labels=data.labels,
-        vocab_size=data.tokenizer.source_vocab_size,
-        special_ids=SpecialIds.of(data.tokenizer),
-        model=config.model,
-        facts=facts,
-    )

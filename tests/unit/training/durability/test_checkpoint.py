@@ -21,13 +21,13 @@ from heedful.training.durability.checkpoint import (
 )
 from heedful.training.loop import start_state, weights_sha256
 from heedful.training.state import TrainState
-from heedful.training.step import train_step
+from heedful.training.step import StepSettings, train_step
 
 
 def after_steps(made: Any, count: int) -> TrainState:
-    stream = made.task.batches_from(0)
+    stream = made.job.batches_from(0)
     for _ in range(count):
-        train_step(made.state, made.task.loss, [next(stream)], learning_rate=0.1, seed=3)
+        train_step(made.state, made.job.loss, [next(stream)], StepSettings(seed=3), learning_rate=0.1)
     return made.state
 
 
@@ -46,7 +46,7 @@ def test_everything_comes_back(small: Callable[..., Any], tmp_path: Path) -> Non
         moments, restored = state.optimizer.state[one], other.optimizer.state[two]
         assert set(moments) == set(restored) == {"step", "exp_avg", "exp_avg_sq"}
         assert all(torch.equal(moments[key], restored[key]) for key in moments)
-    for name in ("loss_sum", "num_tokens", "gradient_norm", "skipped", "skipped_in_a_row"):
+    for name in ("loss_sum", "num_items", "gradient_norm", "skipped", "skipped_in_a_row"):
         one, two = getattr(state.tally, name), getattr(other.tally, name)
         assert torch.equal(one, two)
         assert one.dtype == two.dtype

@@ -16,7 +16,7 @@ from heedful.training.durability.checkpoint import (
 )
 from heedful.training.durability.saving import Saver
 from heedful.training.loop import weights_sha256
-from heedful.training.step import train_step
+from heedful.training.step import StepSettings, train_step
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def saver(tmp_path: Path) -> Saver:
 
 
 def step(made: Any) -> None:
-    stream = made.task.batches_from(made.state.step)
-    train_step(made.state, made.task.loss, [next(stream)], learning_rate=0.1, seed=3)
+    stream = made.job.batches_from(made.state.step)
+    train_step(made.state, made.job.loss, [next(stream)], StepSettings(seed=3), learning_rate=0.1)
 
 
 def test_steps_after_a_snapshot_do_not_change_it(small: Callable[..., Any], tmp_path: Path) -> None:
