@@ -10,8 +10,8 @@ import pytest
 
 from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
-from heedful.serving.request_queue import AbandonedError, RefusedError
-from heedful.serving.workplace import Check, IsAbandoned, Workplace, unhurried
+from heedful.serving.request_queue import AbandonedError, IsAbandoned, RefusedError
+from heedful.serving.workplace import Check, Workplace, unhurried
 
 
 class Doubling(Workplace):
