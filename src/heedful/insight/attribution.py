@@ -19,7 +19,7 @@ from torch import Tensor
 from heedful.insight.attention_weights import Floats
 from heedful.insight.tokens import merge_words
 from heedful.insight.trace import Trace
-from heedful.models.transformer import Transformer
+from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.device import on_one_thread
 
 _MAX_LOGITS = 4_000_000  # of one pass: what bounds its memory, and how long nobody is asked whether to go on
@@ -42,7 +42,7 @@ class Attribution:
 
 @on_one_thread()
 @torch.no_grad()
-def attribute(model: Transformer, trace: Trace, *, before_pass: Callable[[], None] = lambda: None) -> Attribution:
+def attribute(model: EncoderDecoder, trace: Trace, *, before_pass: Callable[[], None] = lambda: None) -> Attribution:
     """Attribute a traced translation to its source; `model` is the translator's `readable_model`.
 
     `before_pass` is called before every pass of the model, of which there are many for a long text; it may raise.
@@ -69,7 +69,7 @@ def _spans(trace: Trace) -> list[tuple[int, int]]:
     return words + symbols
 
 
-def _log_probs(model: Transformer, trace: Trace, vectors: Tensor, before_pass: Callable[[], None]) -> Tensor:
+def _log_probs(model: EncoderDecoder, trace: Trace, vectors: Tensor, before_pass: Callable[[], None]) -> Tensor:
     """Make the model write the translation from each of vectors [rows, source_len, dim]: [rows, target_len]."""
     device = vectors.device
     input_ids = torch.tensor([[token.id for token in trace.input_tokens]], device=device)
@@ -79,7 +79,7 @@ def _log_probs(model: Transformer, trace: Trace, vectors: Tensor, before_pass: C
     for start in range(0, len(vectors), num_rows):
         before_pass()
         some = vectors[start : start + num_rows]
-        memory = model.encoder(model.source_positions(some), None)
+        memory = model.encode_vectors(some, None)
         logits = model.project(model.decode(input_ids.expand(len(some), -1), memory, None))  # [rows, target_len, vocab]
         chosen = logits.gather(2, output_ids.expand(len(some), -1).unsqueeze(-1))[..., 0]
         found.append(chosen - logits.logsumexp(dim=-1))

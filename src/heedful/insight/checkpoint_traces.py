@@ -18,7 +18,7 @@ from heedful.tasks.device import choose_device
 from heedful.tasks.run_folder import CONFIG, TOKENIZER, has_begun
 from heedful.tasks.translation.data import direction_of
 from heedful.tasks.translation.directions import Directions
-from heedful.tasks.translation.translator import Translator, max_positions
+from heedful.tasks.translation.translator import Translator
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.durability.averaging import average_checkpoints
 from heedful.training.durability.checkpoint import list_checkpoints
@@ -112,6 +112,6 @@ def _untrained(folder: Path, device: torch.device) -> Translator:
         source_language=config.data.source_language,
         target_language=config.data.target_language,
         device=device,
-        max_positions=max_positions(config.model),
+        max_positions=config.model.max_positions,
         directions=Directions(list(dict.fromkeys(direction_of(corpus, config.data) for corpus in config.data.train))),
     )

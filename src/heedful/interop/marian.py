@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from heedful.config.models import SinusoidalPositions, TransformerConfig
+from heedful.config.models import ModelConfig, SinusoidalPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.errors import UserError
 from heedful.files import publish_folder
@@ -63,6 +63,7 @@ def import_marian(path: Path) -> ModelFolder:
         decoding=decoding,
         card=model_card(
             name=path.name,
+            family=model.family,
             source_language=source_language,
             target_languages=tokenizer.languages or [target_language],
             num_parameters=sum(tensor.numel() for tensor in weights.values()),
@@ -78,12 +79,12 @@ def export_marian(folder: ModelFolder, out: Path) -> None:
     Tokenizers that SentencePiece can express travel as source.spm and target.spm. Others cannot be written in
     Marian's formats: then `out` has heedful_tokenizer.json, and text must be cut into tokens by Heedful.
     """
-    _check_exportable(folder.model)
+    model = _exportable(folder.model)
     weights = dict(folder.weights)
-    if folder.model.positions == SinusoidalPositions(layout="interleaved"):
-        weights = halves_from_interleaved(weights, folder.model.dim)
+    if model.positions == SinusoidalPositions(layout="interleaved"):
+        weights = halves_from_interleaved(weights, model.dim)
     tensors = _weights_to_marian(weights, folder)
-    config = json.dumps(_marian_config(folder), indent=2) + "\n"
+    config = json.dumps(_marian_config(folder, model), indent=2) + "\n"
 
     def fill(partial: Path) -> None:
         (partial / "config.json").write_text(config, encoding="utf-8")
@@ -196,15 +197,18 @@ def _weights_to_marian(weights: dict[str, Tensor], folder: ModelFolder) -> dict[
     return tensors
 
 
-def _check_exportable(model: TransformerConfig) -> None:
+def _exportable(model: ModelConfig) -> TransformerConfig:
+    if not isinstance(model, TransformerConfig):
+        raise UserError(f"A Marian model must be a Transformer, but this one is a {model.family}.")
     if model.norm != "post":
         raise UserError(f'A Marian model must have `norm = "post"`, but this one has "{model.norm}".')
     if not isinstance(model.positions, SinusoidalPositions):
         raise UserError(f"A Marian model must have sinusoidal positions, but this one has {model.positions.kind} ones.")
+    return model
 
 
-def _marian_config(folder: ModelFolder) -> dict[str, object]:
-    model, special = folder.model, folder.special_ids
+def _marian_config(folder: ModelFolder, model: TransformerConfig) -> dict[str, object]:
+    special = folder.special_ids
     return {
         "architectures": ["MarianMTModel"],
         "model_type": "marian",

@@ -15,13 +15,13 @@ from typing import Final, Literal
 from pydantic import JsonValue
 from torch import Tensor
 
-from heedful.config.models import TransformerConfig
+from heedful.config.models import ModelConfig
 from heedful.config.section import Section
 from heedful.config.training import DecodingConfig
 from heedful.errors import ModelFolderError
 from heedful.files import verify_sizes
 from heedful.models.build import construct_model, parameter_shapes
-from heedful.models.transformer import Transformer
+from heedful.models.interfaces import EncoderDecoder
 from heedful.storage.folder_files import (
     CARD,
     CONFIG,
@@ -67,7 +67,7 @@ VERSION: Final = 2
 class ModelFolder:
     """The content of a model folder."""
 
-    model: TransformerConfig
+    model: ModelConfig
     weights: Mapping[str, Tensor]
     """The parameters by name, a shared one once, under the first of its names (`weights_of`); `RoundedWeights` are
     stored in int8."""
@@ -105,13 +105,13 @@ class ModelDescription(Section):
     source_vocab_size: VocabSize
     target_vocab_size: VocabSize
     special_ids: SpecialIds
-    model: TransformerConfig
+    model: ModelConfig
     decoding: DecodingConfig
     tokenizer_sha256: str
     facts: dict[str, JsonValue]
 
 
-def weights_of(model: Transformer) -> dict[str, Tensor]:
+def weights_of(model: EncoderDecoder) -> dict[str, Tensor]:
     """Return the parameters of a model by name, such as [vocab, dim], a shared one once, on the CPU and contiguous."""
     return {name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()}
 
@@ -170,7 +170,7 @@ def describe_model_folder(path: Path) -> ModelDescription:
     return check_config(path, read_json(path / CONFIG), ModelDescription, version=VERSION)
 
 
-def restore_model(folder: ModelFolder) -> Transformer:
+def restore_model(folder: ModelFolder) -> EncoderDecoder:
     """Build the model of a folder with its weights, ready for inference."""
     model = construct(folder)
     # Not strict: the second and third name of a shared matrix are not stored. `_check_weights` has seen to the rest.
@@ -181,6 +181,7 @@ def restore_model(folder: ModelFolder) -> Transformer:
 def model_card(
     *,
     name: str,
+    family: str,
     source_language: str,
     target_languages: Sequence[str],
     num_parameters: int,
@@ -190,7 +191,7 @@ def model_card(
     rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items())
     return (
         f"# {name}\n\n"
-        f"A Transformer that translates from {source_language} into {', '.join(target_languages)}, "
+        f"A {family} that translates from {source_language} into {', '.join(target_languages)}, "
         f"with {num_parameters:,} parameters, made with Heedful.\n\n"
         "| | |\n|---|---|\n"
         f"{rows}\n\n"
@@ -200,7 +201,7 @@ def model_card(
     )
 
 
-def construct(folder: ModelFolder) -> Transformer:
+def construct(folder: ModelFolder) -> EncoderDecoder:
     """Build the model of a folder, its weights still to be filled in."""
     return construct_model(
         folder.model,
@@ -225,5 +226,5 @@ def _check_weights(path: Path, folder: ModelFolder) -> None:
     else:
         check_floats(path, stored)
     check_special_ids(path, folder.special_ids, min(folder.source_vocab_size, folder.target_vocab_size))
-    check_depth(path, stored, folder.model.num_encoder_layers + folder.model.num_decoder_layers)
+    check_depth(path, stored, folder.model.depth)
     check_shapes(path, stored, parameter_shapes(partial(construct, folder)))

@@ -162,7 +162,12 @@ def test_model_from_the_future_is_refused(tmp_path: Path) -> None:
 
 def test_card_names_languages_size_and_facts() -> None:
     card = model_card(
-        name="x", source_language="en", target_languages=["de"], num_parameters=1234567, facts={"BLEU": "41.5"}
+        name="x",
+        family="Transformer",
+        source_language="en",
+        target_languages=["de"],
+        num_parameters=1234567,
+        facts={"BLEU": "41.5"},
     )
-    assert "from en into de, with 1,234,567 parameters" in card
+    assert "A Transformer that translates from en into de, with 1,234,567 parameters" in card
     assert "| BLEU | 41.5 |" in card

@@ -14,12 +14,12 @@ import torch
 from torch import Tensor, nn
 
 from heedful.engines.int8.library import NativeUnavailableError, is_available, open_library
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, UserError
 from heedful.models.transformer import Transformer
 from heedful.nn.feed_forward import ACTIVATIONS
 from heedful.nn.layers import DecoderLayer, EncoderLayer, PreNormResidual
 from heedful.nn.positions import Positions
-from heedful.storage.model_folder import ModelFolder, construct, restore_model
+from heedful.storage.model_folder import ModelFolder, construct
 from heedful.storage.quantized_weights import RoundedWeights, quantize_rows
 
 
@@ -67,11 +67,15 @@ class Int8Search:
 
 def restore_int8(folder: ModelFolder, *, threads: int | None = None) -> "Int8Transformer":
     """Make the engine of a model folder. Weights stored in int8 are packed as they are and never become floats."""
-    if not isinstance(folder.weights, RoundedWeights):
-        return Int8Transformer(restore_model(folder), threads=threads)
+    if not folder.model.has_int8_engine:
+        raise UserError(
+            f'`quantize` must be "none" or "auto": int8 is for Transformers, but this model is a {folder.model.family}.'
+        )
+    rounded = folder.weights if isinstance(folder.weights, RoundedWeights) else None
     model = construct(folder)
-    model.load_state_dict(folder.weights.vectors(), strict=False)
-    return Int8Transformer(model, rounded=folder.weights, threads=threads)
+    assert isinstance(model, Transformer), "the only family that says it has this engine"
+    model.load_state_dict(folder.weights if rounded is None else rounded.vectors(), strict=False)
+    return Int8Transformer(model.eval(), rounded=rounded, threads=threads)
 
 
 class Int8Transformer:

@@ -17,7 +17,7 @@ from heedful.decoding import Decodable, Ensemble
 from heedful.engines.int8.engine import restore_int8
 from heedful.engines.int8.library import NativeUnavailableError, open_library
 from heedful.errors import UserError
-from heedful.models.transformer import Transformer
+from heedful.models.interfaces import EncoderDecoder
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import ModelDescription, ModelFolder, load_model_folder, restore_model
 from heedful.storage.quantized_weights import RoundedWeights
@@ -26,7 +26,7 @@ from heedful.tasks.folder_tokenizers import translation_tokenizer
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE
 from heedful.tasks.translation.learned_text import joined_tokens
-from heedful.tasks.translation.translator import Translator, max_positions
+from heedful.tasks.translation.translator import Translator
 
 Quantization = Literal["auto", "int8", "none"]
 Models = str | Path | Sequence[str | Path] | None
@@ -55,7 +55,7 @@ def load_translator(
     found = [find_model_folder(path) for path in paths or [None]]
     folders = [load_model_folder(path) for path in found]
     _check_alike(found, folders)
-    if quantize != "none" and chosen.type == "cpu":
+    if quantize != "none" and chosen.type == "cpu" and any(folder.model.has_int8_engine for folder in folders):
         _prepare_engine(say, insist=quantize == "int8")
     float_twin = partial(_float_twin, found[0], chosen) if len(found) == 1 else None
     return translator_of(folders, chosen, quantize=quantize, kind=kind, float_twin=float_twin)
@@ -81,13 +81,13 @@ def translator_of(
     *,
     quantize: str = "none",
     kind: type[Translator] = Translator,
-    float_twin: Callable[[], Transformer] | None = None,
+    float_twin: Callable[[], EncoderDecoder] | None = None,
 ) -> Translator:
     """Make a `Translator` of loaded model folders; languages and search settings are those of the first."""
     first = folders[0]
     tokenizers = [translation_tokenizer(folder) for folder in folders]  # alike, but each must be right for its model
     engines = [_engine(folder, device, quantize) for folder in folders]
-    positions = [limit for folder in folders if (limit := max_positions(folder.model)) is not None]
+    positions = [limit for folder in folders if (limit := folder.model.max_positions) is not None]
     return kind(
         engines[0] if len(engines) == 1 else Ensemble(engines),
         tokenizers[0],
@@ -134,7 +134,8 @@ def _check_alike(paths: Sequence[Path], folders: Sequence[ModelFolder]) -> None:
 
 def _engine(folder: ModelFolder, device: torch.device, quantize: str) -> Decodable[Any]:
     """Put the model where it runs: on the device, or into the int8 engine where that was asked for or pays."""
-    if quantize == "none" or device.type != "cpu":
+    has_no_engine = device.type != "cpu" or not folder.model.has_int8_engine
+    if quantize == "none" or (quantize == "auto" and has_no_engine):
         return restore_model(folder).to(device)
     try:
         return restore_int8(folder)
@@ -144,7 +145,7 @@ def _engine(folder: ModelFolder, device: torch.device, quantize: str) -> Decodab
         return restore_model(folder)
 
 
-def _float_twin(path: Path, device: torch.device) -> Transformer:
+def _float_twin(path: Path, device: torch.device) -> EncoderDecoder:
     """Make what the int8 engine computes as PyTorch modules, from disk again: its weights, rounded as the engine's."""
     folder = load_model_folder(path)
     return restore_model(replace(folder, weights=RoundedWeights.of(folder.weights))).to(device)

@@ -13,7 +13,7 @@ from heedful.config.translation import RunConfig
 from heedful.data.batch import Batch
 from heedful.data.file_identity import FileIdentities
 from heedful.models.build import build_model
-from heedful.models.transformer import Transformer
+from heedful.models.interfaces import EncoderDecoder
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import ModelFolder, SpecialIds, load_model_folder, model_card, save_model_folder
@@ -58,7 +58,7 @@ def _prepare(
     )
 
 
-def _new_model(config: RunConfig, tokenizer: Tokenizer) -> Transformer:
+def _new_model(config: RunConfig, tokenizer: Tokenizer) -> EncoderDecoder:
     model = build_model(
         config.model,
         source_vocab_size=tokenizer.source_vocab_size,
@@ -103,6 +103,7 @@ def _save(config: RunConfig, tokenizer: Tokenizer, destination: Path, shipment: 
             decoding=config.decoding,
             card=model_card(
                 name=config.name,
+                family=config.model.family,
                 source_language=config.data.source_language,
                 target_languages=tokenizer.languages or (config.data.target_language,),
                 num_parameters=shipment.num_parameters,

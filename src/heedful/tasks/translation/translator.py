@@ -13,11 +13,10 @@ from typing import Any, overload
 import torch
 from torch import Tensor
 
-from heedful.config.models import LearnedPositions, TransformerConfig
 from heedful.config.training import MAX_BEAM_SIZE, DecodingConfig
 from heedful.decoding import Decodable, Hypothesis, Recorder, search
 from heedful.errors import UserError
-from heedful.models.transformer import Transformer
+from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
 from heedful.tasks.translation.directions import Directions
@@ -54,7 +53,7 @@ class Translator:
         directions: Directions | None = None,
         low_confidence: float = LOW_CONFIDENCE,
         joined_tokens: int = 0,
-        float_twin: Callable[[], Transformer] | None = None,
+        float_twin: Callable[[], EncoderDecoder] | None = None,
     ) -> None:
         """Wire the parts; without `directions` there is one, from the source to the target language.
 
@@ -72,7 +71,7 @@ class Translator:
         self._low_confidence = low_confidence
         self._joined_tokens = joined_tokens
         self._float_twin = float_twin
-        self._readable: Transformer | None = model if isinstance(model, Transformer) else None
+        self._readable: EncoderDecoder | None = model if isinstance(model, EncoderDecoder) else None
         first_bytes = [id_ for value, id_ in enumerate(tokenizer.source.byte_ids) if not 0x80 <= value < 0xC0]
         self._unknown_ids = frozenset({tokenizer.unk_id, *first_bytes})  # one for each character without a piece
 
@@ -182,7 +181,7 @@ class Translator:
         return self._search([source_ids], replace(request, prefix_ids=tuple(prefix_ids), recorder=recorder))[0]
 
     @property
-    def readable_model(self) -> Transformer:
+    def readable_model(self) -> EncoderDecoder:
         """The model as PyTorch modules: itself, or the float twin of an engine, made when it is first asked for."""
         if self._readable is None:
             if self._float_twin is None:
@@ -190,7 +189,7 @@ class Translator:
             self._readable = self._float_twin()
         return self._readable
 
-    def with_model(self, model: Transformer) -> "Translator":
+    def with_model(self, model: EncoderDecoder) -> "Translator":
         """Return a translator that is like this one in all but the model."""
         other = copy.copy(self)
         other.model, other._readable, other._float_twin = model, model, None
@@ -286,11 +285,6 @@ class Translator:
         """Spell what was written, the end symbol included: it was chosen like every other token."""
         ids = [*hypothesis.token_ids, self.tokenizer.eos_id][: len(hypothesis.token_log_probs)]
         return [self.tokenizer.target_piece(id_) for id_ in ids]
-
-
-def max_positions(config: TransformerConfig) -> int | None:
-    """Return how many positions a model has, None when any number."""
-    return config.positions.max_len if isinstance(config.positions, LearnedPositions) else None
 
 
 def _pad(sources: Sequence[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:

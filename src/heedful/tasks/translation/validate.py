@@ -16,7 +16,7 @@ from heedful.config.translation import RunConfig
 from heedful.data.batch import Batch, collate
 from heedful.decoding import Decodable
 from heedful.evaluation.scores import bleu, tokenizer_of
-from heedful.tasks.translation.translator import Translator, max_positions
+from heedful.tasks.translation.translator import Translator
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.durability.journal import Record
 from heedful.training.loop import Validation
@@ -88,7 +88,7 @@ class Validator:
             source_language=pairs[0].source_language,
             target_language=pairs[0].target_language,
             device=next(model.parameters()).device,
-            max_positions=max_positions(self.config.model),
+            max_positions=self.config.model.max_positions,
             joined_tokens=self.config.decoding.max_source_tokens,  # lines as long as those it learns from
         )
         return translator.translate([pair.source for pair in pairs], beam_size=1)

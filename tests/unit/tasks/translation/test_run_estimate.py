@@ -8,8 +8,8 @@ from heedful.config.data import DataConfig, LineCorpus
 from heedful.config.models import TransformerConfig
 from heedful.config.training import TrainingConfig
 from heedful.config.translation import RunConfig
-from heedful.models.build import build_model, count_parameters
-from heedful.tasks.translation.estimate import RunEstimate, estimate_run, num_parameters
+from heedful.models.build import build_model, count_parameters, num_parameters
+from heedful.tasks.translation.estimate import RunEstimate, estimate_run
 
 CORPUS = LineCorpus(source="a", target="b")
 SMALL = {"dim": 64, "num_heads": 4, "hidden_dim": 256, "num_encoder_layers": 2, "num_decoder_layers": 3}
