@@ -126,4 +126,54 @@ class TransformerConfig(Section):
         return source_len * encoder + target_len * decoder
 
 
-ModelConfig = TransformerConfig
+class RecurrentConfig(Section):
+    """Gated recurrent units with additive attention (Bahdanau et al., 2015), what came before the Transformer."""
+
+    family: ClassVar[str] = "recurrent network"
+    takes_preset: ClassVar[bool] = True
+    has_int8_engine: ClassVar[bool] = False
+
+    kind: Literal["recurrent"]
+    dim: Width = 512
+    """Width of states and embeddings; the two directions of the encoder have half of it each."""
+
+    num_encoder_layers: Depth = 2
+    """Depth of the encoder; each layer reads both ways."""
+
+    num_decoder_layers: Depth = 2
+    """Depth of the decoder; the first layer asks the source, those above read what was found."""
+
+    tying: Tying = "three_way"
+    """Which of source embedding, target embedding and output projection share one matrix."""
+
+    dropout: Rate = 0.2
+    """On embeddings, and on each layer's output before it is added."""
+
+    @model_validator(mode="after")
+    def _halves_are_whole(self) -> Self:
+        if self.dim % 2:
+            raise ValueError(f"`dim` must be even, but is {self.dim}.")
+        return self
+
+    @property
+    def depth(self) -> int:
+        """Layers of both stacks."""
+        return self.num_encoder_layers + self.num_decoder_layers
+
+    @property
+    def max_positions(self) -> None:
+        """The longest sequence the model can read or write: any."""
+        return None
+
+    def num_kept(self, source_len: int, target_len: int) -> int:
+        """Return how many numbers a forward pass keeps of a pair for the backward pass; a test holds it to them.
+
+        Attention keeps `dim` numbers for each pair of tokens: it is what bounds the length of sentences.
+        """
+        encoder = 13 * self.num_encoder_layers + 2
+        decoder = 10 * self.num_decoder_layers + 5
+        return self.dim * (source_len * encoder + target_len * decoder + source_len * target_len)
+
+
+ModelConfig = Annotated[TransformerConfig | RecurrentConfig, Field(discriminator="kind")]
+"""Every family there is; a file that does not say `kind` describes a Transformer."""

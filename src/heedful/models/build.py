@@ -15,12 +15,14 @@ from heedful.config.models import (
     ModelConfig,
     NoPositions,
     Positions,
+    RecurrentConfig,
     SinusoidalPositions,
     TransformerConfig,
 )
 from heedful.models.classifier import ClassifierModel
 from heedful.models.interfaces import EncoderDecoder
 from heedful.models.language_model import LanguageModel
+from heedful.models.recurrent import RecurrentModel
 from heedful.models.transformer import Transformer
 from heedful.models.transformer_xl import TransformerXL
 from heedful.nn import basic_attention, initialization, ngrams, positions
@@ -52,6 +54,16 @@ def construct_model(
         match config:
             case TransformerConfig():
                 return _construct_transformer(config, source_vocab_size, target_vocab_size, pad_id)
+            case RecurrentConfig():
+                return RecurrentModel(
+                    source_vocab_size=source_vocab_size,
+                    target_vocab_size=target_vocab_size,
+                    dim=config.dim,
+                    num_encoder_layers=config.num_encoder_layers,
+                    num_decoder_layers=config.num_decoder_layers,
+                    tying=config.tying,
+                    dropout=config.dropout,
+                )
 
 
 def num_parameters(config: ModelConfig, source_vocab_size: int, target_vocab_size: int) -> int:
