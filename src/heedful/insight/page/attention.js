@@ -109,7 +109,8 @@ function Tools({ trace, layers, look, state, words }) {
   return html`
     <div class="tools">
       <${Choice}
-        label=${words.kindOf} options=${trace.attention.map(({ name }) => [name, words.nameOfUse(name)])} value=${look.kind}
+        label=${words.kindOf} options=${trace.attention.map(({ name }) => [name, words.nameOfUse(name)])}
+        value=${look.kind}
         onChoose=${(kind) => chooseKind(state, kind)}
       />
       <${Choice}

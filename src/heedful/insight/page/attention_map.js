@@ -74,8 +74,8 @@ export function tokensOf(trace, use) {
 /** Rows and columns as they are shown: groups {text, special, first, end} of tokens, one token each unless `merged`. */
 export function axesOf(trace, use, { merged, hidden }) {
   const { rows, columns } = tokensOf(trace, use);
-  const { source } = trace.alignment;
-  const before = trace.alignment.target.map((word) => ({ ...word, first: word.first + 1, end: word.end + 1 })); // it reads one late
+  const { source, target } = trace.alignment;
+  const before = target.map((word) => ({ ...word, first: word.first + 1, end: word.end + 1 })); // it reads one late
   const shown = (tokens, words) => grouped(tokens, merged ? words : []).filter((group) => !(hidden && group.special));
   return {
     rows: shown(rows, trace.alignment[use.from]),

@@ -113,7 +113,8 @@ function Row({ cell, tokens, column, words }) {
         <caption>${words.row}</caption>
         <thead>
           <tr>
-            <th scope="col">${words.lookedAtToken}</th><th scope="col">${FORMULAS[cell.formula].score}</th><th scope="col">softmax</th>
+            <th scope="col">${words.lookedAtToken}</th>
+            <th scope="col">${FORMULAS[cell.formula].score}</th><th scope="col">softmax</th>
             <td></td>
           </tr>
         </thead>

@@ -19,8 +19,8 @@ const WORDS = {
     loading: "Asking the model …",
     failed: (sentence) => `This figure cannot be drawn: ${sentence}`,
     noSuchUse:
-      "This figure shows a part of a Transformer that the chosen model does not have. `heedful serve` alone brings one " +
-      "that does.",
+      "This figure shows a part of a Transformer that the chosen model does not have. `heedful serve` alone brings " +
+      "one that has it.",
     noTranslator:
       "This figure looks into a translation model, and the server has none. `heedful serve` alone brings one.",
     otherModel:

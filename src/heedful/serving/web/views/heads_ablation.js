@@ -16,7 +16,8 @@ export const nameOf = (kind, layer, head) => `${kind}.${layer}.${head}`;
 
 /** All heads of the traced model as [kind, layer, head]. */
 export function headsIn({ entropy }) {
-  return Object.keys(entropy).flatMap((kind) => entropy[kind].flatMap((row, layer) => row.map((_, head) => [kind, layer, head])));
+  return Object.entries(entropy).flatMap(([kind, layers]) =>
+    layers.flatMap((row, layer) => row.map((_, head) => [kind, layer, head])));
 }
 
 /** The heads that are off and that the model has, in the order of the model. */

@@ -63,7 +63,8 @@ export function Block({ use, layers, entropy, changes, most, isOff, onPoint }) {
       <div class="switches" style=${{ gridTemplateColumns: `max-content repeat(${count}, minmax(0, 1fr))` }}>
         ${entropy[kind].map((row, layer) => [
           html`<button
-            key=${`layer ${layer}`} type="button" class="layer" title=${said.toggleLayer(said.nameOfUse(kind), layer + 1)}
+            key=${`layer ${layer}`} type="button" class="layer"
+            title=${said.toggleLayer(said.nameOfUse(kind), layer + 1)}
             aria-label=${said.toggleLayer(said.nameOfUse(kind), layer + 1)}
             onClick=${() => toggle(row.map((_, head) => [kind, layer, head]))}
           >${said.layer(layer + 1)}</button>`,

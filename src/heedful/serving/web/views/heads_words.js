@@ -18,8 +18,8 @@ const HEADS_WORDS = {
       from === at && at === "target" ? "translation looks at itself" : `${SIDES.en[from]} looks at ${SIDES.en[at]}`,
     noHeads: "This model has no heads to switch off: nothing in it is attention.",
     lacking: (sides) =>
-      `There is no attention inside ${sides.map((side) => `the ${SIDES.en[side]}`).join(" and ")}: this model reads one ` +
-      "token after the other, and has no heads there to switch off.",
+      `There is no attention inside ${sides.map((side) => `the ${SIDES.en[side]}`).join(" and ")}: this model reads ` +
+      "one token after the other, and has no heads there to switch off.",
     name: (kind, layer, head) => `${kind}, layer ${layer}, head ${head}`,
     short: (kind, layer, head) => `${kind} ${layer}.${head}`,
     layer: (layer) => `layer ${layer}`,

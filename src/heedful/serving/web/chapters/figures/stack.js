@@ -23,7 +23,8 @@ export function StackFigure({ figure }) {
     <div class="tower">
       <p class="side">${said.stack[side](layersOf(side).length)}</p>
       ${side === "decoder" && html`<div class="ends">${said.stack.output}</div>`}
-      <div class="block names">${TOWERS[side].map((use) => html`<span key=${use}>${said.stack.attention(...use)}</span>`)}
+      <div class="block names">
+        ${TOWERS[side].map((use) => html`<span key=${use}>${said.stack.attention(...use)}</span>`)}
         <span>${said.stack.feedForward}</span></div>
       ${[...layersOf(side).keys()].reverse().map((layer) => html`
         <div key=${layer} class="block">
