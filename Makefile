@@ -47,7 +47,7 @@ lint: setup ## style and the usual mistakes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: setup ## mypy in strict mode over the package
+types: setup ## mypy in strict mode over the package and the tests
 	$(BIN)/mypy
 
 format: setup ## rewrite the sources in the project's style

@@ -19,7 +19,8 @@ from heedful.config.classification import ClassificationRun
 from heedful.config.load import load_any
 from heedful.data.labelled import read_documents, read_split
 from heedful.evaluation.classification import wilson_interval
-from heedful.storage.classifier_folder import load_classifier_folder
+from heedful.storage.descriptions import ClassifierDescription
+from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.classification.classifier import load_classifier
 from heedful.tasks.classification.evaluate import evaluate_classification
 from heedful.tasks.classification.train import train_classification
@@ -81,7 +82,7 @@ def climb(config: Path, name: str, overrides: Sequence[str], *, test: bool, devi
     with make_display(run.training.max_steps) as display:
         result = train_classification(run, display=display, resume=True, device=device)
     minutes = (time.perf_counter() - started) / 60
-    folder = load_classifier_folder(result.model_folder)
+    folder = load_model_folder(result.model_folder, ClassifierDescription)
     num_held_out = len(read_split(run.data).validation)
     best = max(result.scores.values())
     scores = []

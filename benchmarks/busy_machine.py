@@ -41,19 +41,19 @@ def time_training_steps(count: int) -> float:
     from heedful.data.batch import collate
     from heedful.models.build import build_model
     from heedful.training.loop import start_state
-    from heedful.training.losses.sequence import sequence_loss
-    from heedful.training.step import train_step
+    from heedful.training.losses.sequence import SequenceLoss
+    from heedful.training.step import StepSettings, train_step
 
     shape = TransformerConfig(dim=256, num_heads=4, hidden_dim=1024, num_encoder_layers=4, num_decoder_layers=2)
     model = build_model(shape, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0).train()
-    loss = sequence_loss(label_smoothing=0.1, regularizer=NoRegularizer())
+    loss = SequenceLoss(model, label_smoothing=0.1, regularizer=NoRegularizer())
     state = start_state(model, TrainingConfig())
     source, target = torch.randint(4, VOCAB, (2, ROWS, LENGTH), generator=torch.Generator().manual_seed(0)).numpy()
     batch = collate(list(source), list(target), bos_id=1, pad_id=0)
     seconds = []
     for _ in range(count + 2):
         began = time.perf_counter()
-        train_step(state, loss, [batch], learning_rate=1e-4)
+        train_step(state, loss, [batch], StepSettings(), learning_rate=1e-4)
         seconds.append(time.perf_counter() - began)
     return statistics.median(seconds[2:])
 

@@ -55,7 +55,7 @@ def main() -> None:
     """Gather the texts, learn the table and write it into the package."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=Path, required=True, help="folder that keeps the packages")
-    from language_texts import gather  # a neighbour only for a script: whoever imports the learning has texts
+    from language_texts import gather  # type: ignore[import-not-found]  # a neighbour only for a script: whoever imports the learning has texts
 
     table = learn_ngram_table(gather(parser.parse_args().texts), num_ngrams=NUM_NGRAMS)
     path = Path(str(resources.files("heedful"))) / "assets" / "language_detection" / "ngrams.npz"

@@ -68,7 +68,7 @@ class ServerProcess:
     def memory_mb(self) -> float:
         """Resident memory of the server."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]
+        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ async def open_loop(server: ServerProcess, sentences: Sequence[str], *, rate: fl
     chance = random.Random(1)
     started = time.monotonic()
     instant = 0.0
-    running = []
+    running: list[asyncio.Task[None]] = []
     while instant < seconds:
         await asyncio.sleep(max(0.0, started + instant - time.monotonic()))
         sentence = sentences[len(running) % len(sentences)]

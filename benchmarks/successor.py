@@ -14,7 +14,9 @@ from heedful.config.models import SinusoidalPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.models.build import build_model
 from heedful.models.transformer import Transformer
-from heedful.storage.model_folder import ModelFolder, SpecialIds, weights_of
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder, weights_of
 from heedful.text.normalization import Untouched
 from heedful.text.subwords import Scores, Subwords
 from heedful.text.tokenizer import SpecialIds as TokenizerIds
@@ -72,7 +74,7 @@ def draw_sentences(vocab: int, count: int, generator: torch.Generator) -> list[l
     return sentences
 
 
-def as_folder(model: Transformer, config: TransformerConfig) -> ModelFolder:
+def as_folder(model: Transformer, config: TransformerConfig) -> ModelFolder[TranslatorDescription]:
     """Wrap the model for the exporters, with a vocabulary whose pieces are called w4, w5, ..."""
     vocab = model.output_projection.weight.size(0)
     pieces = ["<pad>", "<s>", "</s>", "<unk>", *(f"w{index}" for index in range(4, vocab))]
@@ -87,16 +89,18 @@ def as_folder(model: Transformer, config: TransformerConfig) -> ModelFolder:
     ids = TokenizerIds(pad=PAD, bos=BOS, eos=EOS, unk=UNK)
     tokenizer = Tokenizer(source=side, target=side, normalization=Untouched(), special_ids=ids)
     return ModelFolder(
-        model=config.model_copy(update={"positions": SinusoidalPositions(layout="halves"), "dropout": 0.0}),
-        weights=weights_of(model),
-        tokenizer_json=tokenizer.to_json(),
-        special_ids=SpecialIds(pad=PAD, bos=BOS, eos=EOS, unk=UNK),
-        source_vocab_size=vocab,
-        target_vocab_size=vocab,
-        source_language="source",
-        target_language="target",
-        languages=(),
-        decoding=DecodingConfig(),
-        card="",
-        facts={},
+        TranslatorDescription(
+            model=config.model_copy(update={"positions": SinusoidalPositions(layout="halves"), "dropout": 0.0}),
+            special_ids=SpecialIds(pad=PAD, bos=BOS, eos=EOS, unk=UNK),
+            source_vocab_size=vocab,
+            target_vocab_size=vocab,
+            source_language="source",
+            target_language="target",
+            languages=(),
+            decoding=DecodingConfig(),
+            facts={},
+        ),
+        weights_of(model),
+        tokenizer.to_json(),
+        "",
     )

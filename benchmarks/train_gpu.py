@@ -24,8 +24,9 @@ from heedful.models.build import build_model
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.training.compilation import compile_layers
 from heedful.training.loop import start_state
-from heedful.training.losses.sequence import sequence_loss
+from heedful.training.losses.sequence import SequenceLoss
 from heedful.training.recorded_step import StepRecorder
+from heedful.training.step import StepSettings
 from table import Row, compare, report
 
 ROWS, LENGTH, VOCAB, PAD, BOS = 1024, 32, 32_000, 0, 1
@@ -47,9 +48,9 @@ def heedful_step(config: TransformerConfig, *, compiled: bool) -> Step:
     model = build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=PAD).cuda().train()
     if compiled:
         compile_layers(model, (EncoderLayer, DecoderLayer))
-    loss = sequence_loss(label_smoothing=0.1, regularizer=NoRegularizer())
+    loss = SequenceLoss(model, label_smoothing=0.1, regularizer=NoRegularizer())
     state = start_state(model, TrainingConfig())
-    recorder = StepRecorder(state, loss, clip_norm=None, bf16=True, seed=0, report=print)
+    recorder = StepRecorder(state, loss, StepSettings(bf16=True, report=print))
 
     def step(batch: Batch) -> None:
         recorder.step([batch], learning_rate=1e-4)

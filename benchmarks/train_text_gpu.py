@@ -26,8 +26,9 @@ from heedful.models.transformer_xl import RelativeLayer
 from heedful.nn import relative_attention
 from heedful.training.compilation import compile_layers
 from heedful.training.loop import start_state
-from heedful.training.losses.segment import carried_tensors, segment_loss
+from heedful.training.losses.segment import SegmentLoss
 from heedful.training.recorded_step import StepRecorder
+from heedful.training.step import StepSettings
 from table import compare, report
 
 if TYPE_CHECKING:
@@ -46,9 +47,9 @@ def bytes_per_second(
     if compiled:
         compile_layers(model, (RelativeLayer,))
     memory = model.empty_memory(streams, memory_len, dtype=torch.bfloat16)
-    state = start_state(model, TrainingConfig())
-    state.carried = carried_tensors(memory)
-    recorder = StepRecorder(state, segment_loss(memory), clip_norm=0.25, bf16=True, seed=0, report=print)
+    loss = SegmentLoss(model, memory)
+    state = start_state(model, TrainingConfig(), loss.carried)
+    recorder = StepRecorder(state, loss, StepSettings(clip_norm=0.25, bf16=True, report=print))
     ids = np.random.default_rng(0).integers(0, VOCAB, streams * segment * 60)
     batches = TextStream(ids, num_streams=streams, segment_len=segment, seed=0).batches_from(0, pin_memory=True)
     for _ in range(10):

@@ -29,22 +29,15 @@ def load(models: "Models" = None, *, device: str | None = None, quantize: "Quant
     """
     spin_briefly()
     if isinstance(models, str | Path):
-        from heedful.storage.folder_files import task_of
-        from heedful.storage.locate import find_model_folder
+        from heedful.tasks.table import TASKS, task_name_of
 
-        task = task_of(find_model_folder(models))
-        if task in ("classification", "language_modeling") and quantize == "int8":
-            from heedful.errors import UserError
+        task = task_name_of(models)
+        if task != "translation":
+            if quantize == "int8":
+                from heedful.errors import UserError
 
-            raise UserError(f'`quantize` must be "auto" or "none" here: int8 is for translators, {models} is none.')
-        if task == "classification":
-            from heedful.tasks.classification.classifier import load_classifier
-
-            return load_classifier(models, device=device)
-        if task == "language_modeling":
-            from heedful.tasks.language_modeling.model import load_text_model
-
-            return load_text_model(models, device=device)
+                raise UserError(f'`quantize` must be "auto" or "none" here: int8 is for translators, {models} is none.')
+            return TASKS[task].load(models, device=device, quantize=quantize, say=None)
     from heedful.insight.tracing_translator import TracingTranslator
     from heedful.tasks.translation.load import load_translator
 

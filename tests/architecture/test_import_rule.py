@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engines": {"storage", "models", "nn"},
     "decoding": set(),  # it knows a Protocol, so that any model, and any engine, can be searched
     "evaluation": {"decoding", "models", "nn"},
-    "training": {"models", "nn"},
+    "training": {"data", "models", "nn"},  # of data only what a batch is: see the test below
     "interop": {"text", "data", "nn", "models", "storage", "decoding", "evaluation", "training"},
     "tasks": {"text", "data", "nn", "models", "storage", "engines", "decoding", "evaluation", "training"},
     "insight": {"text", "nn", "models", "storage", "decoding", "evaluation", "training", "tasks"},
@@ -117,3 +117,14 @@ def test_modules_do_not_import_each_other_in_a_circle() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as circle:
         pytest.fail(f"Modules import each other in a circle: {' -> '.join(circle.args[1])}.")
+
+
+def test_training_knows_of_data_only_what_a_batch_is() -> None:
+    batches = {"heedful.data.batch", "heedful.data.named_batch"}
+    wrong = [
+        f"{path.relative_to(PACKAGE)} must not import {name}: give training batches, not where they come from."
+        for path in MODULES
+        for name in sorted(imported_modules(path))
+        if part_of(dotted(path)) == "training" and part_of(name) == "data" and name not in batches
+    ]
+    assert not wrong, "\n".join(wrong)

@@ -47,7 +47,8 @@ def is_tensor(annotation: ast.expr | None) -> bool:
 def functions(path: Path) -> Iterator[ast.FunctionDef]:
     """All functions of a module and methods of its classes; what is defined inside a function is its own affair."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    for owner in [tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))]:
+    owners: list[ast.Module | ast.ClassDef] = [tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))]
+    for owner in owners:
         yield from (node for node in owner.body if isinstance(node, ast.FunctionDef))
 
 

@@ -1,6 +1,8 @@
 """The page of `heedful explain`, opened from disk in a real browser."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,8 @@ from heedful.insight.alignment import align
 from heedful.insight.attribution import attribute
 from heedful.insight.html import render_frame, render_page
 from heedful.insight.trace import Trace, trace_translation
+from heedful.insight.tracing_translator import TracingTranslator
+from heedful.tasks.translation.request import TranslationRequest
 from tests.support.small_models import large_trace
 
 pytestmark = pytest.mark.browser
@@ -18,24 +22,24 @@ SENTENCE = "Where is the nearest station, please?"
 
 
 @pytest.fixture(scope="module")
-def model():
+def model() -> TracingTranslator:
     return heedful.load(quantize="none")
 
 
 @pytest.fixture(scope="module")
-def trace(model) -> Trace:
+def trace(model: TracingTranslator) -> Trace:
     return model.translate(SENTENCE, to="de", trace=True)
 
 
 @pytest.fixture(scope="module")
-def page_file(model, trace, tmp_path_factory) -> Path:
+def page_file(model: TracingTranslator, trace: Trace, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "trace.html"
     attribution = attribute(model.readable_model, trace)
     path.write_text(render_page(trace, attribution=attribution, changes=head_changes(model, trace)), encoding="utf-8")
     return path
 
 
-def painted(page, selector: str) -> int:
+def painted(page: Any, selector: str) -> int:
     """How many pixels of a canvas are not empty."""
     return page.eval_on_selector(
         selector,
@@ -50,7 +54,9 @@ def painted(page, selector: str) -> int:
 
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everything_is_there_and_fits(opened, page_file, trace, width, scheme) -> None:
+def test_everything_is_there_and_fits(
+    opened: Callable[..., Any], page_file: Path, trace: Trace, width: int, scheme: str
+) -> None:
     with opened(page_file, width=width, color_scheme=scheme) as page:
         assert page.inner_text("h1") == trace.text
         assert page.locator("section").count() == 3
@@ -62,7 +68,7 @@ def test_everything_is_there_and_fits(opened, page_file, trace, width, scheme) -
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_mouse_steps_through_the_tokens(opened, page_file, trace) -> None:
+def test_the_mouse_steps_through_the_tokens(opened: Callable[..., Any], page_file: Path, trace: Trace) -> None:
     with opened(page_file) as page:
         page.locator("button.chip").nth(2).click()
         assert page.get_attribute("button.chip >> nth=2", "aria-current") == "step"
@@ -74,7 +80,7 @@ def test_the_mouse_steps_through_the_tokens(opened, page_file, trace) -> None:
         assert page.get_attribute("button.chip >> nth=2", "aria-current") == "step"
 
 
-def test_the_mouse_chooses_heads_and_holds_a_token(opened, page_file, trace) -> None:
+def test_the_mouse_chooses_heads_and_holds_a_token(opened: Callable[..., Any], page_file: Path, trace: Trace) -> None:
     with opened(page_file) as page:
         before = painted(page, ".lines canvas")
         page.locator(".column.left button").nth(1).click()
@@ -88,7 +94,7 @@ def test_the_mouse_chooses_heads_and_holds_a_token(opened, page_file, trace) -> 
         assert page.locator(".column.left button").count() == len(trace.source_tokens)
 
 
-def test_the_heat_map_says_its_numbers(opened, page_file, trace) -> None:
+def test_the_heat_map_says_its_numbers(opened: Callable[..., Any], page_file: Path, trace: Trace) -> None:
     with opened(page_file) as page:
         page.keyboard.press("3")
         page.locator(".grid button").nth(0).click()
@@ -101,7 +107,7 @@ def test_the_heat_map_says_its_numbers(opened, page_file, trace) -> None:
         )
 
 
-def test_the_keyboard_is_enough(opened, page_file, trace) -> None:
+def test_the_keyboard_is_enough(opened: Callable[..., Any], page_file: Path, trace: Trace) -> None:
     with opened(page_file) as page:
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")
@@ -120,7 +126,7 @@ def test_the_keyboard_is_enough(opened, page_file, trace) -> None:
         page.wait_for_selector('button.chip:nth-child(4)[aria-current="step"]')
 
 
-def test_the_tree_says_why_a_candidate_ended(opened, page_file, trace) -> None:
+def test_the_tree_says_why_a_candidate_ended(opened: Callable[..., Any], page_file: Path, trace: Trace) -> None:
     pruned = next(node for node in trace.beam.nodes if node.fate == "pruned")
     with opened(page_file) as page:
         page.locator(".tree g").nth(trace.beam.chosen).hover()
@@ -130,7 +136,9 @@ def test_the_tree_says_why_a_candidate_ended(opened, page_file, trace) -> None:
         assert f"{pruned.score:.3f}".replace("-", "−") in page.inner_text(".said")
 
 
-def test_words_and_symbols_can_be_chosen_without_a_server(opened, page_file, trace) -> None:
+def test_words_and_symbols_can_be_chosen_without_a_server(
+    opened: Callable[..., Any], page_file: Path, trace: Trace
+) -> None:
     words = align(trace).target_words
     with opened(page_file) as page:
         page.get_by_label("whole words").check()
@@ -156,7 +164,9 @@ HOVER = """async () => {
 
 
 @pytest.mark.parametrize("heads", ["mean", "all"])
-def test_sixty_tokens_and_48_heads_stay_smooth(opened, trace, tmp_path, heads) -> None:
+def test_sixty_tokens_and_48_heads_stay_smooth(
+    opened: Callable[..., Any], trace: Trace, tmp_path: Path, heads: str
+) -> None:
     """What a pointer sets off fits into a frame of 60 in a second, in time of the processor: others may use it, too."""
     path = tmp_path / "large.html"
     path.write_text(render_page(large_trace(trace)), encoding="utf-8")
@@ -174,23 +184,24 @@ def test_sixty_tokens_and_48_heads_stay_smooth(opened, trace, tmp_path, heads) -
         assert (spent() - before) / 60 < 0.016
 
 
-def test_it_speaks_chinese(opened, page_file) -> None:
+def test_it_speaks_chinese(opened: Callable[..., Any], page_file: Path) -> None:
     with opened(page_file, locale="zh-CN") as page:
         assert page.inner_text("section h2 >> nth=0") == "注意力"
         page.get_by_role("button", name="English").click()
         assert page.inner_text("section h2 >> nth=0") == "Attention"
 
 
-def test_hostile_text_stays_text(opened, model, tmp_path) -> None:
+def test_hostile_text_stays_text(opened: Callable[..., Any], model: TracingTranslator, tmp_path: Path) -> None:
     text = "</script><img src=x onerror=alert(1)> <b>hello</b>"
     path = tmp_path / "hostile.html"
-    path.write_text(render_page(trace_translation(model, text, to="de", from_="en", hypothesis=text)), encoding="utf-8")
+    (plan,) = model.plan([text], TranslationRequest("en", "de"))
+    path.write_text(render_page(trace_translation(model, plan, hypothesis=text)), encoding="utf-8")
     with opened(path) as page:
         assert page.inner_text("h1") == text
         assert page.locator("img, b:has-text('hello')").count() == 0
 
 
-def test_a_notebook_shows_it_in_a_frame(opened, trace, tmp_path) -> None:
+def test_a_notebook_shows_it_in_a_frame(opened: Callable[..., Any], trace: Trace, tmp_path: Path) -> None:
     path = tmp_path / "notebook.html"
     path.write_text(f"<!doctype html><meta charset=utf-8><link rel=icon href='data:,'>{render_frame(trace)}")
     with opened(path) as page:

@@ -7,7 +7,6 @@ element, even a passing one, that the page itself would not make; dialogs and co
 import json
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import cycle, product
 from typing import Any
@@ -19,7 +18,9 @@ from benchmarks.load import ServerProcess
 
 from heedful.config.data import TokenizerConfig
 from heedful.models import build_model
-from heedful.storage.model_folder import ModelFolder, SpecialIds, save_model_folder, weights_of
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
 from heedful.text.learning import learn_tokenizer
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
@@ -164,7 +165,7 @@ def batches(fits: Callable[[str], bool]) -> Iterator[str]:
     yield text
 
 
-def hostile_model() -> tuple[ModelFolder, Tokenizer]:
+def hostile_model() -> tuple[ModelFolder[TranslatorDescription], Tokenizer]:
     """A model whose pieces are markup: its vocabulary was learned from the payloads."""
     lines = [*LINES, *PAYLOADS * 3]
     settings = TokenizerConfig(vocab_size=2000, normalization="none", character_coverage=1.0)
@@ -172,26 +173,20 @@ def hostile_model() -> tuple[ModelFolder, Tokenizer]:
     size = tokenizer.source_vocab_size
     folder = make_model(languages=("de", "en"))
     model = build_model(
-        folder.model,
+        folder.description.model,
         source_vocab_size=size,
         target_vocab_size=size,
         pad_id=tokenizer.pad_id,
         generator=torch.Generator().manual_seed(3),
     )
-    special = SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id)
-    made = replace(
-        folder,
-        weights=weights_of(model),
-        tokenizer_json=tokenizer.to_json(),
-        special_ids=special,
-        source_vocab_size=size,
-        target_vocab_size=size,
+    description = folder.description.changed(
+        special_ids=SpecialIds.of(tokenizer), source_vocab_size=size, target_vocab_size=size
     )
-    return made, tokenizer
+    return ModelFolder(description, weights_of(model), tokenizer.to_json()), tokenizer
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory, chromium) -> Iterator[tuple[ServerProcess, Tokenizer]]:
+def hostile(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[tuple[ServerProcess, Tokenizer]]:
     root = tmp_path_factory.mktemp("hostile")
     folder, tokenizer = hostile_model()
     for name in (MODEL_NAME, "${alert(1)}"):
@@ -233,7 +228,9 @@ def test_there_are_more_than_two_hundred_payloads() -> None:
     assert len(pieces) >= 120
 
 
-def test_as_sentence_and_as_tokens_it_stays_text(hostile, visited) -> None:
+def test_as_sentence_and_as_tokens_it_stays_text(
+    hostile: tuple[ServerProcess, Tokenizer], visited: Callable[..., Any]
+) -> None:
     server, tokenizer = hostile
     views = ("heads", "attention", "decoding")
     with visited(server, "?view=attention&source=en&target=de&text=hello") as page:
@@ -259,7 +256,7 @@ def test_as_sentence_and_as_tokens_it_stays_text(hostile, visited) -> None:
         assert strange(page) == []
 
 
-def test_as_translation_it_stays_text(hostile, visited) -> None:
+def test_as_translation_it_stays_text(hostile: tuple[ServerProcess, Tokenizer], visited: Callable[..., Any]) -> None:
     """The server's own answers, in which every text is a payload, as from a model that was trained to harm."""
     server, _ = hostile
     with visited(server, "?source=en&target=de&text=hello", width=390) as page:
@@ -294,7 +291,9 @@ def test_as_translation_it_stays_text(hostile, visited) -> None:
         assert page.evaluate(COUNTS) == before
 
 
-def test_as_name_of_a_model_or_in_a_run_it_stays_text(hostile, visited) -> None:
+def test_as_name_of_a_model_or_in_a_run_it_stays_text(
+    hostile: tuple[ServerProcess, Tokenizer], visited: Callable[..., Any]
+) -> None:
     server, _ = hostile
     with visited(server, "?text=hello&source=en&target=de") as page:
         settle(page)
@@ -322,7 +321,7 @@ def test_as_name_of_a_model_or_in_a_run_it_stays_text(hostile, visited) -> None:
         assert page.evaluate(COUNTS)["img"] == 0
 
 
-def test_in_the_address_it_stays_text(hostile, visited) -> None:
+def test_in_the_address_it_stays_text(hostile: tuple[ServerProcess, Tokenizer], visited: Callable[..., Any]) -> None:
     server, _ = hostile
     names = ("model", "source", "target", "kind", "layer", "head", "step", "held", "mass", "shading", "prefix", "off")
     more = ("run", "runs", "checkpoint", "chapter", "language", "side", "position", "dimension", "order", "beam")
@@ -341,8 +340,8 @@ def test_in_the_address_it_stays_text(hostile, visited) -> None:
         assert strange(page) == []
         assert page.evaluate(COUNTS) == before
     for payload in random.Random(5).sample(PAYLOADS, 4):
-        query = "&".join(f"{name}={quote(payload)}" for name in ("view", "text", *names, *more))
-        with visited(server, f"?{query}", allow="400") as page:
+        address = "&".join(f"{name}={quote(payload)}" for name in ("view", "text", *names, *more))
+        with visited(server, f"?{address}", allow="400") as page:
             settle(page)
             assert page.locator("#evil, [onerror], [onload], main img, main iframe, main script").count() == 0
             assert page.locator("textarea").input_value() == payload

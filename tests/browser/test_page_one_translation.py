@@ -4,11 +4,13 @@ import json
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
+from benchmarks.load import ServerProcess
 
 from tests.support.traced_sentence import asked as traced
 
@@ -95,13 +97,20 @@ def output(page: Any) -> str:
 def question_of_the_page(page: Any, server: Any) -> dict[str, Any]:
     """What the page asks of the server for its text."""
     bodies: list[dict[str, Any]] = []
-    page.on("request", lambda one: one.url.endswith("/translate") and bodies.append(json.loads(one.post_data)))
+
+    def note(request: Any) -> None:
+        if request.url.endswith("/translate"):
+            bodies.append(json.loads(request.post_data))
+
+    page.on("request", note)
     page.goto(f"{server.url}/?text={quote(GRANDMOTHER)}&target=de")
     output(page)
     return bodies[-1]
 
 
-def test_page_views_command_and_api_have_one_translation(bundled_server, visited) -> None:
+def test_page_views_command_and_api_have_one_translation(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
     with visited(bundled_server) as page:
         question = question_of_the_page(page, bundled_server)
         shown = output(page)
@@ -114,7 +123,9 @@ def test_page_views_command_and_api_have_one_translation(bundled_server, visited
     assert done.stdout.splitlines() == on_page
 
 
-def test_the_command_on_the_page_is_the_request_of_the_page(bundled_server, visited) -> None:
+def test_the_command_on_the_page_is_the_request_of_the_page(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
     with visited(bundled_server) as page:
         question = question_of_the_page(page, bundled_server)
         words = shlex.split(page.text_content(".curl code"))
@@ -125,7 +136,9 @@ def test_the_command_on_the_page_is_the_request_of_the_page(bundled_server, visi
     assert len(others) == 4
 
 
-def test_a_chosen_translation_goes_along_to_every_view_and_can_be_shared(bundled_server, visited) -> None:
+def test_a_chosen_translation_goes_along_to_every_view_and_can_be_shared(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
     with visited(bundled_server, f"?text={quote(GRANDMOTHER)}&target=de") as page:
         best = output(page)
         page.locator(".others button").nth(1).click()
@@ -151,7 +164,9 @@ def test_a_chosen_translation_goes_along_to_every_view_and_can_be_shared(bundled
         assert page.locator(".tree").count() == 1
 
 
-def test_another_sentence_or_beam_forgets_the_choice(bundled_server, visited) -> None:
+def test_another_sentence_or_beam_forgets_the_choice(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
     with visited(bundled_server, f"?text={quote(GRANDMOTHER)}&target=de") as page:
         output(page)
         page.locator(".others button").nth(1).click()
@@ -163,3 +178,15 @@ def test_another_sentence_or_beam_forgets_the_choice(bundled_server, visited) ->
         shown = output(page)
         page.wait_for_function("() => !location.search.includes('hypothesis')")
         assert output(page) == shown
+
+
+def test_another_text_forgets_all_that_was_chosen_inside_the_last(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
+    inside = "held=2&cell=1,2&prefix=5&sentence=1&step=3"
+    with visited(bundled_server, f"?view=translate&layer=1&{inside}", waits_for=".examples") as page:
+        page.locator(".examples button").first.click()
+        page.wait_for_function("new URLSearchParams(location.search).has('text')")
+        left = {name for name in ("held", "cell", "prefix", "sentence", "step") if f"{name}=" in page.url}
+        assert not left
+        assert "layer=1" in page.url, "which part of the model is looked at does not depend on the text"

@@ -1,9 +1,10 @@
 """The view "positions" in a real browser: the numbers it says are those of the model's own table."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import numpy as np
@@ -14,6 +15,7 @@ from benchmarks.load import ServerProcess
 from heedful.config.models import LearnedPositions, NoPositions
 from heedful.insight.payload import from_array
 from heedful.models import build_model
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
 from tests.support.tiny_models import make_model
 
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.browser
 READY = "section canvas"
 
 
-def table_of(server: ServerProcess, name: str = "table", **query: object) -> np.ndarray:
+def table_of(server: ServerProcess, name: str = "table", **query: Any) -> np.ndarray:
     asked = "&".join(f"{key}={value}" for key, value in query.items())
     with urlopen(f"{server.url}/api/positions?{asked}") as response:
         return from_array(json.load(response)[name])
@@ -32,22 +34,22 @@ def signed(value: float) -> str:
     return f"{'−' if value < 0 else '+'}{abs(value):.3f}"
 
 
-def with_positions(positions: LearnedPositions | NoPositions) -> ModelFolder:
+def with_positions(positions: LearnedPositions | NoPositions) -> ModelFolder[TranslatorDescription]:
     """A tiny model, drawn anew with other positions."""
     folder = make_model()
-    config = folder.model.model_copy(update={"positions": positions})
+    config = folder.description.model.model_copy(update={"positions": positions})
     model = build_model(
         config,
-        source_vocab_size=folder.source_vocab_size,
-        target_vocab_size=folder.target_vocab_size,
-        pad_id=folder.special_ids.pad,
+        source_vocab_size=folder.description.source_vocab_size,
+        target_vocab_size=folder.description.target_vocab_size,
+        pad_id=folder.description.special_ids.pad,
         generator=torch.Generator().manual_seed(1),
     )
-    return replace(folder, model=config, weights=weights_of(model))
+    return replace(folder, description=folder.description.changed(model=config), weights=weights_of(model))
 
 
 @pytest.fixture(scope="module")
-def other_server(tmp_path_factory: pytest.TempPathFactory, chromium) -> Iterator[ServerProcess]:
+def other_server(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[ServerProcess]:
     root: Path = tmp_path_factory.mktemp("models")
     save_model_folder(root / "learned", with_positions(LearnedPositions(kind="learned", max_len=40)))
     save_model_folder(root / "bag", with_positions(NoPositions(kind="none")))
@@ -56,7 +58,9 @@ def other_server(tmp_path_factory: pytest.TempPathFactory, chromium) -> Iterator
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
-def test_all_pictures_are_there_and_fit(bundled_server, visited, width, scheme) -> None:
+def test_all_pictures_are_there_and_fit(
+    bundled_server: ServerProcess, visited: Callable[..., Any], width: int, scheme: str
+) -> None:
     with visited(bundled_server, "?view=positions", width=width, color_scheme=scheme) as page:
         page.wait_for_selector(READY)
         assert page.locator("section").count() == 3
@@ -65,7 +69,9 @@ def test_all_pictures_are_there_and_fit(bundled_server, visited, width, scheme) 
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_pointing_says_the_number_and_a_click_shows_the_wave(bundled_server, visited) -> None:
+def test_pointing_says_the_number_and_a_click_shows_the_wave(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
     table = table_of(bundled_server, length=64, side="source")
     with visited(bundled_server, "?view=positions") as page:
         page.wait_for_selector(READY)
@@ -84,7 +90,7 @@ def test_pointing_says_the_number_and_a_click_shows_the_wave(bundled_server, vis
         assert f"every {wavelength:.1f} positions" in page.inner_text("section >> nth=1")
 
 
-def test_the_keyboard_moves_the_mark(bundled_server, visited) -> None:
+def test_the_keyboard_moves_the_mark(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     table = table_of(bundled_server, length=64, side="target")
     likeness = table_of(bundled_server, "similarity", length=64, side="target")
     with visited(bundled_server, "?view=positions&side=target&position=5&dimension=7", locale="zh-CN") as page:
@@ -102,7 +108,9 @@ def test_the_keyboard_moves_the_mark(bundled_server, visited) -> None:
         assert f"位置 6 与位置 7：{signed(likeness[6, 7])}" in page.inner_text("section >> nth=2")
 
 
-def test_sides_lengths_orders_and_miniatures_can_be_chosen(bundled_server, visited) -> None:
+def test_sides_lengths_orders_and_miniatures_can_be_chosen(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
     table = table_of(bundled_server, length=64, side="target")
     with visited(bundled_server, "?view=positions&position=3&dimension=1", width=390) as page:
         page.wait_for_selector(READY)
@@ -121,7 +129,7 @@ def test_sides_lengths_orders_and_miniatures_can_be_chosen(bundled_server, visit
         assert "order=sorted" in page.url
 
 
-def test_a_learned_table_is_shown_as_it_is(other_server, visited) -> None:
+def test_a_learned_table_is_shown_as_it_is(other_server: ServerProcess, visited: Callable[..., Any]) -> None:
     table = table_of(other_server, model="learned", length=64, side="source")
     assert table.shape[0] == 40
     with visited(other_server, "?view=positions&model=learned&position=39&dimension=31") as page:
@@ -131,7 +139,7 @@ def test_a_learned_table_is_shown_as_it_is(other_server, visited) -> None:
         assert page.locator(".curve path.other").count() == 0
 
 
-def test_a_model_without_positions_says_so(other_server, visited) -> None:
+def test_a_model_without_positions_says_so(other_server: ServerProcess, visited: Callable[..., Any]) -> None:
     with visited(other_server, "?view=positions&model=bag") as page:
         assert page.locator(".none").inner_text().startswith("This model adds no positions at all.")
         assert page.locator("canvas").count() == 0

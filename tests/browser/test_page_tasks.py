@@ -12,7 +12,7 @@ from benchmarks.load import ServerProcess
 
 from heedful.config.language_modeling import TransformerXLConfig
 from heedful.insight.payload import from_array
-from heedful.storage.classifier_folder import save_classifier
+from heedful.storage.model_folder import save_model_folder
 from tests.support.classifier_folders import make_folder
 from tests.support.language_model_folders import write_language_model
 
@@ -25,8 +25,8 @@ LONG = "good film . " * 200
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[ServerProcess]:
     base = tmp_path_factory.mktemp("models")
-    save_classifier(base / "labels", make_folder(num_layers=2))
-    save_classifier(base / "short", make_folder(long_documents={"kind": "head_and_tail", "head": 16, "tail": 16}))
+    save_model_folder(base / "labels", make_folder(num_layers=2))
+    save_model_folder(base / "short", make_folder(long_documents={"kind": "head_and_tail", "head": 16, "tail": 16}))
     write_language_model(base / "bytes")
     with_memory = TransformerXLConfig(kind="transformer_xl", dim=16, num_heads=2, hidden_dim=32, num_layers=2)
     write_language_model(base / "memory", with_memory, memory_len=24)

@@ -1,14 +1,18 @@
 """The view "translate" in a real browser: what it shows is what the server answers, and it can be used in every way."""
 
+import itertools
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
+from benchmarks.load import ServerProcess
 
+from heedful.text.words import HAN, UNSPACED, begins_word
 from tests.support.page_marks import marks_what_differs
 
 pytestmark = pytest.mark.browser
@@ -17,13 +21,13 @@ SENTENCE = "Where is the nearest station, please? I would like to buy a ticket."
 READY = '.pane.target[aria-busy="false"]'
 
 
-def asked(server, q: str, target: str, **more: Any) -> dict[str, Any]:
+def asked(server: ServerProcess, q: str, target: str, **more: Any) -> dict[str, Any]:
     body = json.dumps({"q": q, "source": "auto", "target": target, "details": True, **more}).encode()
     with urlopen(Request(f"{server.url}/translate", body, {"content-type": "application/json"})) as response:
         return json.load(response)
 
 
-def output(page) -> str:
+def output(page: Any) -> str:
     """The translation on screen, once it is whole."""
     page.wait_for_selector(f"{READY} .output")
     return "\n".join(page.locator(".output p").all_text_contents())
@@ -34,7 +38,9 @@ def shown_probability(label: str) -> float:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_it_greets_with_a_translation_and_fits(bundled_server, visited, width, scheme) -> None:
+def test_it_greets_with_a_translation_and_fits(
+    bundled_server: ServerProcess, visited: Callable[..., Any], width: int, scheme: str
+) -> None:
     with visited(bundled_server, width=width, color_scheme=scheme) as page:
         assert output(page) == asked(bundled_server, page.input_value("textarea"), "de")["translatedText"]
         assert page.inner_text(".detected") == "detected: English"
@@ -42,7 +48,9 @@ def test_it_greets_with_a_translation_and_fits(bundled_server, visited, width, s
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_words_say_the_probabilities_of_their_pieces(bundled_server, visited) -> None:
+def test_words_say_the_probabilities_of_their_pieces(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
     answer = asked(bundled_server, SENTENCE, "de")
     units = answer["details"]
     assert len(units) == 2, "sentences are translated one by one"
@@ -67,7 +75,7 @@ def test_words_say_the_probabilities_of_their_pieces(bundled_server, visited) ->
         assert page.inner_text(".told") == label
 
 
-def test_chinese_is_shaded_token_by_token(bundled_server, visited) -> None:
+def test_chinese_is_shaded_token_by_token(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     (unit,) = asked(bundled_server, "Where is the nearest station, please?", "zh")["details"]
     with visited(bundled_server, "?target=zh", locale="zh-CN") as page:
         assert output(page) == unit["text"]
@@ -77,7 +85,7 @@ def test_chinese_is_shaded_token_by_token(bundled_server, visited) -> None:
         assert page.inner_text(".detected") == "识别为英语"
 
 
-def test_the_keyboard_goes_through_the_words(bundled_server, visited) -> None:
+def test_the_keyboard_goes_through_the_words(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     with visited(bundled_server) as page:
         output(page)
         page.locator('.output [tabindex="0"]').focus()
@@ -90,7 +98,9 @@ def test_the_keyboard_goes_through_the_words(bundled_server, visited) -> None:
         assert page.locator(".output .sure").nth(1).get_attribute("aria-current") == "true"
 
 
-def test_typing_translates_line_by_line_and_the_address_says_it(bundled_server, visited) -> None:
+def test_typing_translates_line_by_line_and_the_address_says_it(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
     with visited(bundled_server, "?target=fr", width=390) as page:
         output(page)
         page.locator("textarea").fill("")
@@ -108,7 +118,7 @@ def test_typing_translates_line_by_line_and_the_address_says_it(bundled_server, 
         assert page.input_value("textarea") == ""
 
 
-def test_other_translations_can_be_seen(bundled_server, visited) -> None:
+def test_other_translations_can_be_seen(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     answer = asked(bundled_server, SENTENCE, "de", alternatives=3)
     with visited(bundled_server, f"?text={quote(SENTENCE)}&target=de") as page:
         output(page)
@@ -122,7 +132,7 @@ def test_other_translations_can_be_seen(bundled_server, visited) -> None:
         assert output(page) == answer["translatedText"]
 
 
-def test_swapping_swaps_texts_and_languages(bundled_server, visited) -> None:
+def test_swapping_swaps_texts_and_languages(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     with visited(bundled_server) as page:
         before = output(page)
         page.get_by_role("button", name="Swap").click()
@@ -133,7 +143,7 @@ def test_swapping_swaps_texts_and_languages(bundled_server, visited) -> None:
         page.locator(".output p", has_text=expected).wait_for()
 
 
-def test_examples_in_six_directions(bundled_server, visited) -> None:
+def test_examples_in_six_directions(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     with visited(bundled_server, "?language=zh") as page:
         output(page)
         page.locator(".examples button", has_text="法语 → 英语").click()
@@ -148,7 +158,9 @@ def test_examples_in_six_directions(bundled_server, visited) -> None:
         ("zh-CN", "这似乎是西班牙语，模型不会这种语言。"),
     ],
 )
-def test_a_language_the_model_does_not_know_is_said_and_left_as_it_is(bundled_server, visited, locale, said) -> None:
+def test_a_language_the_model_does_not_know_is_said_and_left_as_it_is(
+    bundled_server: ServerProcess, visited: Callable[..., Any], locale: str, said: str
+) -> None:
     sentence = "¿Dónde está la estación?"
     for text in (sentence, " ".join([sentence] * 30)):
         with visited(bundled_server, f"?text={quote(text)}&target=de", locale=locale) as page:
@@ -159,14 +171,14 @@ def test_a_language_the_model_does_not_know_is_said_and_left_as_it_is(bundled_se
             page.wait_for_function("document.querySelector('select').value === 'de'")
 
 
-def test_text_from_right_to_left_is_set_so(bundled_server, visited) -> None:
+def test_text_from_right_to_left_is_set_so(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     with visited(bundled_server, f"?text={quote('أين المحطة؟')}&target=de") as page:
         assert output(page) == "أين المحطة؟"
         for field in ("textarea", ".output"):
             assert page.locator(field).evaluate("element => getComputedStyle(element).direction") == "rtl"
 
 
-def test_copies_the_translation_and_the_command(bundled_server, visited) -> None:
+def test_copies_the_translation_and_the_command(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     with visited(
         bundled_server, f"?text={quote(chr(39) + SENTENCE)}", permissions=["clipboard-read", "clipboard-write"]
     ) as page:
@@ -184,7 +196,7 @@ def test_copies_the_translation_and_the_command(bundled_server, visited) -> None
         assert command.startswith(f"curl {bundled_server.url}/translate ")
 
 
-def test_a_warning_is_said_in_words_of_the_page(bundled_server, visited) -> None:
+def test_a_warning_is_said_in_words_of_the_page(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     german = "Ich habe meinen Schlüssel im Büro vergessen."
     with visited(bundled_server, f"?text={quote(german)}&target=zh&language=zh") as page:
         output(page)
@@ -196,7 +208,9 @@ def test_a_warning_is_said_in_words_of_the_page(bundled_server, visited) -> None
         assert page.get_by_label("Translate into").input_value() == "en"
 
 
-def test_a_long_text_comes_sentence_by_sentence_and_keeps_its_lines(bundled_server, visited) -> None:
+def test_a_long_text_comes_sentence_by_sentence_and_keeps_its_lines(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
     line = "The rain has finally stopped. Nobody knew why the lights went out. I forgot my keys in the car. "
     with visited(bundled_server) as page:
         output(page)
@@ -209,7 +223,7 @@ def test_a_long_text_comes_sentence_by_sentence_and_keeps_its_lines(bundled_serv
         assert "24 sentences" in page.inner_text(".pane.target .under")
 
 
-def test_refusals_are_sentences(bundled_server, visited) -> None:
+def test_refusals_are_sentences(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     with visited(bundled_server, allow="413") as page:
         output(page)
         page.locator("textarea").fill("x" * 20_001)
@@ -239,7 +253,7 @@ def test_refusals_are_sentences(bundled_server, visited) -> None:
         assert output(page) == asked(bundled_server, "Where are you?", "de")["translatedText"]
 
 
-def test_looking_inside_takes_the_sentence_along(bundled_server, visited) -> None:
+def test_looking_inside_takes_the_sentence_along(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     with visited(bundled_server, f"?text={quote(SENTENCE)}&target=zh") as page:
         output(page)
         page.get_by_role("link", name="Look inside").click()
@@ -248,7 +262,7 @@ def test_looking_inside_takes_the_sentence_along(bundled_server, visited) -> Non
         assert query == {"view": ["attention"], "text": [SENTENCE], "target": ["zh"]}
 
 
-def test_the_back_button_leads_to_the_text_before(bundled_server, visited) -> None:
+def test_the_back_button_leads_to_the_text_before(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     with visited(bundled_server, f"?text={quote(SENTENCE)}&target=zh") as page:
         before = output(page)
         page.get_by_role("link", name="Positions").click()
@@ -260,7 +274,9 @@ def test_the_back_button_leads_to_the_text_before(bundled_server, visited) -> No
         page.wait_for_selector("main.positions canvas")
 
 
-def test_the_translation_is_announced_and_nothing_else(bundled_server, visited) -> None:
+def test_the_translation_is_announced_and_nothing_else(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
     with visited(bundled_server, "?text=&target=de", locale="en-US") as page:
         page.evaluate(
             """() => {
@@ -284,3 +300,26 @@ def test_the_translation_is_announced_and_nothing_else(bundled_server, visited) 
         other.click()
         page.wait_for_timeout(100)
         assert page.evaluate("window.announced") == [expected, other.locator("> span").first.text_content()]
+
+
+WORDS = """async ([codes, pairs]) => {
+  const { HAN, UNSPACED, beginsWord } = await import("/web/word_bounds.js");
+  const [han, unspaced] = [HAN, UNSPACED].map((inside) => new RegExp(`^[${inside}]$`, "u"));
+  return [
+    codes.map((code) => String.fromCodePoint(code)).map((one) => [han.test(one), unspaced.test(one)]),
+    pairs.map(([before, piece]) => beginsWord(before, piece)),
+  ];
+}"""
+
+
+def test_the_page_has_the_words_of_the_package(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
+    """A few characters of every block of the planes that have letters, and those beside every bound."""
+    bounds = [ord(bound) + step for bound in {*HAN, *UNSPACED} for step in (-1, 0, 1)]
+    codes = [code for code in {*range(32, 0x40000, 61), *bounds} if not 0xD800 <= code < 0xE000]
+    ends = ["a", ".", "▁", "▁a", "5", "山", "。", "あ", "한", "ｱ", "\U00020000", "\U0001b000", "😀", "<0xE4>", "’", "½"]
+    pairs = list(itertools.product(ends, ends))
+    with visited(bundled_server) as page:
+        classes, begins = page.evaluate(WORDS, [codes, pairs])
+    expected = [[bool(re.match(f"[{inside}]", chr(code))) for inside in (HAN, UNSPACED)] for code in codes]
+    assert [chr(code) for code, one, other in zip(codes, classes, expected, strict=True) if one != other] == []
+    assert [pair for pair, found in zip(pairs, begins, strict=True) if found != begins_word(*pair)] == []

@@ -2,9 +2,11 @@
 put into words is not asked for."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from benchmarks.load import ServerProcess
 
 pytestmark = pytest.mark.browser
 
@@ -33,7 +35,9 @@ def type_evenly(page: Any, text: str, milliseconds: float) -> None:
 
 
 @pytest.mark.parametrize("milliseconds", [290, 300, 310, 330])
-def test_no_letter_is_lost_in_any_rhythm(bundled_server, visited, milliseconds) -> None:
+def test_no_letter_is_lost_in_any_rhythm(
+    bundled_server: ServerProcess, visited: Callable[..., Any], milliseconds: int
+) -> None:
     with visited(bundled_server, EMPTY) as page:
         page.locator("textarea").focus()
         type_evenly(page, SENTENCE, milliseconds)
@@ -42,7 +46,9 @@ def test_no_letter_is_lost_in_any_rhythm(bundled_server, visited, milliseconds) 
 
 
 @pytest.mark.parametrize("milliseconds", [600, 630])
-def test_no_letter_is_lost_in_the_sentence_line_of_the_other_views(bundled_server, visited, milliseconds) -> None:
+def test_no_letter_is_lost_in_the_sentence_line_of_the_other_views(
+    bundled_server: ServerProcess, visited: Callable[..., Any], milliseconds: int
+) -> None:
     with visited(bundled_server, f"{EMPTY}&view=decoding") as page:
         page.locator(".field").focus()
         type_evenly(page, CROSS, milliseconds)
@@ -53,7 +59,9 @@ def test_no_letter_is_lost_in_the_sentence_line_of_the_other_views(bundled_serve
 @pytest.mark.parametrize(
     ("view", "field", "path"), [("translate", "textarea", "/translate"), ("decoding", ".field", "/api/trace")]
 )
-def test_what_an_input_method_is_composing_is_not_asked_for(bundled_server, visited, view, field, path) -> None:
+def test_what_an_input_method_is_composing_is_not_asked_for(
+    bundled_server: ServerProcess, visited: Callable[..., Any], view: str, field: str, path: str
+) -> None:
     with visited(bundled_server, f"?text=&target=en&view={view}") as page:
         asked = requests_of(page, path)
         page.locator(field).focus()
@@ -70,7 +78,9 @@ def test_what_an_input_method_is_composing_is_not_asked_for(bundled_server, visi
         assert page.input_value(field) == "你好！"
 
 
-def test_a_text_from_elsewhere_takes_the_place_of_what_is_typed(bundled_server, visited) -> None:
+def test_a_text_from_elsewhere_takes_the_place_of_what_is_typed(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
     with visited(bundled_server, EMPTY) as page:
         page.locator("textarea").press_sequentially("Half a sen", delay=5)
         page.locator(".examples button").first.click()

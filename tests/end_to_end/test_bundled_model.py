@@ -16,7 +16,7 @@ from heedful.demo.bundled import OUT_OF_DOMAIN
 from heedful.files import verify_manifest
 from heedful.storage.locate import bundled_folder
 from heedful.tasks.translation.translator import Translator
-from tests.support.commands import environment_of
+from tests.support.commands import Command, environment_of
 
 ROOT = Path(__file__).parents[2]
 DIRECTIONS = {("en", "de"), ("en", "fr"), ("en", "zh"), ("de", "en"), ("fr", "en"), ("zh", "en")}
@@ -89,7 +89,7 @@ def test_chinese_is_simplified_with_its_own_punctuation(translator: Translator) 
         assert re.fullmatch(r"[\u4e00-\u9fff0-9A-Z，、“”：]+[。！？]", text), text
 
 
-def test_the_language_is_detected_line_by_line(heedful) -> None:
+def test_the_language_is_detected_line_by_line(heedful: Command) -> None:
     lines = "Ich habe meine Schlüssel verloren.\nOù est la gare ?\n車站在哪裡？\n\n"
     result = heedful("translate", "--json", stdin=lines.encode())
     assert (result.returncode, result.stderr) == (0, b"")
@@ -100,7 +100,7 @@ def test_the_language_is_detected_line_by_line(heedful) -> None:
     assert translations[3] == ""
 
 
-def test_a_language_it_does_not_know_is_left_as_it_is(heedful) -> None:
+def test_a_language_it_does_not_know_is_left_as_it_is(heedful: Command) -> None:
     result = heedful("translate", "¿Dónde está la estación?", "--to", "de")
     assert (result.returncode, result.stdout.decode()) == (0, "¿Dónde está la estación?\n")
     assert result.stderr.decode().endswith(
@@ -115,7 +115,7 @@ def test_a_language_it_does_not_know_is_left_as_it_is(heedful) -> None:
     )
 
 
-def test_it_works_at_once_on_the_command_line_with_alternatives(heedful) -> None:
+def test_it_works_at_once_on_the_command_line_with_alternatives(heedful: Command) -> None:
     result = heedful("translate", "Where is the station?", "--to", "zh")
     assert (result.returncode, result.stderr) == (0, b"")
     assert "车站" in result.stdout.decode()
@@ -145,7 +145,7 @@ def test_a_direction_it_has_not_learned_goes_through_english(translator: Transla
     assert [warning.code for warning in found.warnings] == ["pivot"]
 
 
-def test_it_is_small_whole_quick_to_load_and_named(heedful) -> None:
+def test_it_is_small_whole_quick_to_load_and_named(heedful: Command) -> None:
     folder = bundled_folder()
     assert folder is not None
     assert sum(file.stat().st_size for file in folder.iterdir()) <= 20_000_000
@@ -159,7 +159,7 @@ def test_it_is_small_whole_quick_to_load_and_named(heedful) -> None:
     assert "translator: " in heedful("info").stdout.decode()
 
 
-def test_an_installation_without_it_says_what_to_do(heedful, tmp_path: Path) -> None:
+def test_an_installation_without_it_says_what_to_do(heedful: Command, tmp_path: Path) -> None:
     bare = shutil.copytree(ROOT / "src" / "heedful", tmp_path / "heedful", ignore=shutil.ignore_patterns("translator"))
     for verb in (["translate", "hello"], ["demo"]):
         result = heedful(*verb, PYTHONPATH=str(bare.parent), cwd=tmp_path)
@@ -204,7 +204,7 @@ def test_the_examples_of_its_card_are_real(translator: Translator) -> None:
     assert [translator.translate(source, to=target) for source, target, _ in rows] == [text for _, _, text in rows]
 
 
-def test_the_demonstration_shows_all_directions_and_flags_what_is_beyond_it(heedful) -> None:
+def test_the_demonstration_shows_all_directions_and_flags_what_is_beyond_it(heedful: Command) -> None:
     result = heedful("demo")
     assert (result.returncode, result.stderr) == (0, b"")
     text = result.stdout.decode()

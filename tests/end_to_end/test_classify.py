@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from heedful.tasks.classification.classifier import load_classifier
+from tests.support.commands import Command
 
 CONFIG = """
 task = "classification"
@@ -94,7 +95,7 @@ def test_training_says_what_it_learns_from_and_what_is_long(folder: Path) -> Non
     assert '"accuracy_naive_bayes"' in samples
 
 
-def test_one_line_in_is_one_line_out(heedful, folder: Path) -> None:
+def test_one_line_in_is_one_line_out(heedful: Command, folder: Path) -> None:
     lines = b"a lovely film\n\nthe plot was awful\nit was great\r\n"
     result = heedful("classify", "--model", "runs/labels", stdin=lines, cwd=folder)
     assert result.returncode == 0, result.stderr.decode()
@@ -103,7 +104,7 @@ def test_one_line_in_is_one_line_out(heedful, folder: Path) -> None:
     assert all(0.5 <= float(row[1]) <= 1 for row in rows if row[0])
 
 
-def test_json_has_all_probabilities_and_the_word_that_moved_the_decision(heedful, folder: Path) -> None:
+def test_json_has_all_probabilities_and_the_word_that_moved_the_decision(heedful: Command, folder: Path) -> None:
     text = "the film was really boring and a plot"
     result = heedful("classify", text, "--model", "runs/labels", "--json", cwd=folder)
     assert result.returncode == 0, result.stderr.decode()
@@ -142,7 +143,7 @@ def test_a_word_that_decides_when_it_is_left_out_is_named(tmp_path: Path) -> Non
     assert num_clear >= 6
 
 
-def test_evaluate_prints_scores_with_intervals_and_the_confusion_matrix(heedful, folder: Path) -> None:
+def test_evaluate_prints_scores_with_intervals_and_the_confusion_matrix(heedful: Command, folder: Path) -> None:
     result = heedful("evaluate", "runs/labels", cwd=folder)
     assert result.returncode == 0, result.stderr.decode()
     text = result.stdout.decode()
@@ -153,7 +154,7 @@ def test_evaluate_prints_scores_with_intervals_and_the_confusion_matrix(heedful,
     assert float(accuracy[1]) >= 98
 
 
-def test_evaluate_takes_texts_and_labels_line_by_line(heedful, folder: Path) -> None:
+def test_evaluate_takes_texts_and_labels_line_by_line(heedful: Command, folder: Path) -> None:
     (folder / "texts.txt").write_text("a great film\na poor film\n")
     (folder / "wanted.txt").write_text("pos\npos\n")
     result = heedful(
@@ -168,7 +169,7 @@ def test_evaluate_takes_texts_and_labels_line_by_line(heedful, folder: Path) -> 
     assert 'wanted.txt:2: the label must be one of those learned, "neg", "pos", but is "poss".' in wrong.stderr.decode()
 
 
-def test_killed_and_resumed_ends_in_the_same_weights(heedful, folder: Path) -> None:
+def test_killed_and_resumed_ends_in_the_same_weights(heedful: Command, folder: Path) -> None:
     command = [sys.executable, "-m", "heedful", "train", "labels.toml", "name=parts"]
     checkpoints = folder / "runs" / "parts" / "checkpoints"
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, env={**os.environ}) as process:
@@ -181,13 +182,13 @@ def test_killed_and_resumed_ends_in_the_same_weights(heedful, folder: Path) -> N
     assert weights[0] == weights[1]
 
 
-def test_a_run_goes_on_only_with_its_own_settings(heedful, folder: Path) -> None:
+def test_a_run_goes_on_only_with_its_own_settings(heedful: Command, folder: Path) -> None:
     result = heedful("train", "labels.toml", "--resume", "model.dim=64", cwd=folder)
     assert result.returncode == 2
     assert "`model.dim` was 32 and is 64" in result.stderr.decode()
 
 
-def test_mistakes_end_with_a_sentence_and_exit_code_2(heedful, folder: Path) -> None:
+def test_mistakes_end_with_a_sentence_and_exit_code_2(heedful: Command, folder: Path) -> None:
     cases = {
         ("classify", "text", "--model", "nowhere"): "The model folder nowhere must exist, but does not.",
         (
@@ -207,7 +208,7 @@ def test_mistakes_end_with_a_sentence_and_exit_code_2(heedful, folder: Path) -> 
     assert not (folder / "runs" / "x").exists()
 
 
-def test_two_classifiers_are_compared_document_by_document(heedful, folder: Path) -> None:
+def test_two_classifiers_are_compared_document_by_document(heedful: Command, folder: Path) -> None:
     trained = heedful("train", "labels.toml", "name=hasty", "training.max_steps=1", cwd=folder)
     assert trained.returncode == 0, trained.stderr.decode()
     documents = [json.loads(line) for line in (folder / "test.jsonl").read_text().splitlines()]
@@ -236,7 +237,7 @@ def test_two_classifiers_are_compared_document_by_document(heedful, folder: Path
     ["--references all", "--without-seen", "--beam 2", "--tokenize zh", "--lowercase", "--from en", "--to de",
      "--quantize int8", "--text train.jsonl", "--memory 3", "--segment 3", "--clamp 3", "--dynamic sgd"],
 )  # fmt: skip
-def test_an_option_that_says_nothing_to_a_classifier_is_refused(heedful, folder: Path, option: str) -> None:
+def test_an_option_that_says_nothing_to_a_classifier_is_refused(heedful: Command, folder: Path, option: str) -> None:
     result = heedful("evaluate", "runs/labels", *option.split(), cwd=folder)
     assert result.returncode == 2
     assert f"error: `{option.split()[0]}` must be used with a " in result.stderr.decode()
@@ -251,7 +252,9 @@ def test_an_option_that_says_nothing_to_a_classifier_is_refused(heedful, folder:
      "export runs/labels --format huggingface --out e", "generate x --model runs/labels",
      "serve --model runs/labels --quantize int8"],
 )  # fmt: skip
-def test_every_other_verb_refuses_a_classifier_with_a_sentence_and_writes_nothing(heedful, folder, arguments) -> None:
+def test_every_other_verb_refuses_a_classifier_with_a_sentence_and_writes_nothing(
+    heedful: Command, folder: Path, arguments: str
+) -> None:
     before = sorted(folder.iterdir())
     result = heedful(*arguments.split(), cwd=folder)
     said = result.stderr.decode()
@@ -262,7 +265,7 @@ def test_every_other_verb_refuses_a_classifier_with_a_sentence_and_writes_nothin
     assert sorted(folder.iterdir()) == before
 
 
-def test_the_doctor_looks_at_documents(heedful, folder: Path) -> None:
+def test_the_doctor_looks_at_documents(heedful: Command, folder: Path) -> None:
     shown = heedful("check", "labels.toml", "name=looked_at", "--device", "cpu", cwd=folder)
     assert shown.returncode == 0, shown.stderr.decode()
     said = shown.stdout.decode()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import Command
 from tests.support.publisher import File, publishing
 
 LANGUAGES = ("deu", "fra", "cmn")
@@ -30,7 +31,7 @@ def tatoeba_files() -> dict[str, File]:
     return {f"www.manythings.org/anki/{name}-eng.zip": File(pairs_archive(name)) for name in LANGUAGES}
 
 
-def test_without_a_name_the_corpora_are_listed_with_size_licence_and_source(heedful) -> None:
+def test_without_a_name_the_corpora_are_listed_with_size_licence_and_source(heedful: Command) -> None:
     result = heedful("data")
     assert result.returncode == 0
     text = result.stdout.decode()
@@ -41,7 +42,7 @@ def test_without_a_name_the_corpora_are_listed_with_size_licence_and_source(heed
     assert "https://www.manythings.org/anki/cmn-eng.zip" in listed[1]["urls"]
 
 
-def test_a_corpus_goes_where_configs_look_and_a_second_run_does_nothing(heedful, tmp_path: Path) -> None:
+def test_a_corpus_goes_where_configs_look_and_a_second_run_does_nothing(heedful: Command, tmp_path: Path) -> None:
     folder = tmp_path / "corpora"
     with publishing(tatoeba_files()) as publisher:
         environment = {"HEEDFUL_DATA": str(folder), "HEEDFUL_DATA_MIRROR": publisher.url}
@@ -58,7 +59,7 @@ def test_a_corpus_goes_where_configs_look_and_a_second_run_does_nothing(heedful,
     assert json.loads(again.stdout) == {"corpus": "tatoeba", "folder": f"{folder}/tatoeba", "fetched": False}
 
 
-def test_a_killed_download_goes_on_in_the_next_process(heedful, tmp_path: Path) -> None:
+def test_a_killed_download_goes_on_in_the_next_process(heedful: Command, tmp_path: Path) -> None:
     files = tatoeba_files()
     large = pairs_archive("deu", 60_000, compression=zipfile.ZIP_STORED)
     files["www.manythings.org/anki/deu-eng.zip"] = File(large, cut_after=[1_000_000])
@@ -89,7 +90,9 @@ def test_a_killed_download_goes_on_in_the_next_process(heedful, tmp_path: Path) 
         ("enwik8", "mattmahoney.net/dc/enwik8.zip"),
     ],
 )
-def test_another_file_than_the_published_one_is_refused_with_1(heedful, tmp_path: Path, name: str, path: str) -> None:
+def test_another_file_than_the_published_one_is_refused_with_1(
+    heedful: Command, tmp_path: Path, name: str, path: str
+) -> None:
     with publishing({path: File(pairs_archive("deu"))}) as publisher:
         result = heedful("data", name, "--out", tmp_path / "data", "--from", publisher.url)
     assert result.returncode == 1
@@ -109,7 +112,7 @@ def test_another_file_than_the_published_one_is_refused_with_1(heedful, tmp_path
     ],
 )
 def test_what_goes_wrong_is_a_sentence(
-    heedful, tmp_path: Path, arguments: list[str], exit_code: int, fragment: str
+    heedful: Command, tmp_path: Path, arguments: list[str], exit_code: int, fragment: str
 ) -> None:
     result = heedful("data", *arguments, cwd=tmp_path)
     assert result.returncode == exit_code
@@ -117,7 +120,7 @@ def test_what_goes_wrong_is_a_sentence(
     assert b"Traceback" not in result.stderr
 
 
-def test_a_missing_file_names_the_address(heedful, tmp_path: Path) -> None:
+def test_a_missing_file_names_the_address(heedful: Command, tmp_path: Path) -> None:
     with publishing() as publisher:
         result = heedful("data", "enwik8", "--from", publisher.url, cwd=tmp_path)
     assert result.returncode == 1

@@ -1,6 +1,7 @@
 """`heedful distill`, from trained models to a student's corpora, and the runs around it."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from heedful.config.load import load_config
 from heedful.errors import HeedfulError
 from heedful.tasks.translation.distill import distill
 from heedful.tasks.translation.load import load_translator
+from tests.support.commands import Command
+from tests.support.small_run import SmallRun
 
 
 def pairs_of(path: Path) -> list[list[str]]:
@@ -16,7 +19,7 @@ def pairs_of(path: Path) -> list[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def distilled(heedful, small_run, tmp_path_factory) -> Path:
+def distilled(heedful: Command, small_run: SmallRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("distilled")
     config = out / "few.toml"
     text = small_run.config.read_text()
@@ -31,7 +34,9 @@ def distilled(heedful, small_run, tmp_path_factory) -> Path:
     return out
 
 
-def test_every_sentence_is_there_once_with_what_the_teacher_makes_of_it(heedful, small_run, distilled):
+def test_every_sentence_is_there_once_with_what_the_teacher_makes_of_it(
+    heedful: Command, small_run: SmallRun, distilled: Path
+) -> None:
     pairs = pairs_of(distilled / "text" / "0.en-de.tsv.gz")
     sources = [line for line in (distilled / "few.en").read_text().splitlines() if line]
     assert [source for source, _ in pairs] == list(dict.fromkeys(sources))
@@ -40,7 +45,9 @@ def test_every_sentence_is_there_once_with_what_the_teacher_makes_of_it(heedful,
     assert [target for _, target in pairs] == result.stdout.decode().splitlines()
 
 
-def test_a_student_learns_from_the_files_and_what_exists_is_not_made_again(heedful, small_run, distilled):
+def test_a_student_learns_from_the_files_and_what_exists_is_not_made_again(
+    heedful: Command, small_run: SmallRun, distilled: Path
+) -> None:
     path = distilled / "text" / "0.en-de.tsv.gz"
     before = path.stat().st_mtime_ns
     result = heedful(
@@ -65,7 +72,7 @@ def test_a_student_learns_from_the_files_and_what_exists_is_not_made_again(heedf
     assert 'must know the target language "de", but knows none' in student.stderr.decode()
 
 
-def test_wrong_requests_are_refused_with_a_sentence(heedful, small_run, tmp_path):
+def test_wrong_requests_are_refused_with_a_sentence(heedful: Command, small_run: SmallRun, tmp_path: Path) -> None:
     without = heedful("distill", small_run.config, "--out", tmp_path / "x")
     assert without.returncode == 2
     assert "The teacher must be named: --model DIR" in without.stderr.decode()
@@ -75,7 +82,9 @@ def test_wrong_requests_are_refused_with_a_sentence(heedful, small_run, tmp_path
     assert not (tmp_path / "x").exists()
 
 
-def test_a_corpus_without_a_sentence_is_refused_and_nothing_is_written(heedful, small_run, tmp_path):
+def test_a_corpus_without_a_sentence_is_refused_and_nothing_is_written(
+    heedful: Command, small_run: SmallRun, tmp_path: Path
+) -> None:
     for side in ("en", "de"):
         (tmp_path / f"blank.{side}").write_text(" \n\n")
     corpus = f'data.train=[{{source="{tmp_path}/blank.en",target="{tmp_path}/blank.de"}}]'
@@ -87,7 +96,9 @@ def test_a_corpus_without_a_sentence_is_refused_and_nothing_is_written(heedful, 
     assert not (tmp_path / "out").exists()
 
 
-def test_a_teacher_that_says_nothing_fit_to_learn_from_fails_and_writes_nothing(small_run, tmp_path):
+def test_a_teacher_that_says_nothing_fit_to_learn_from_fails_and_writes_nothing(
+    small_run: SmallRun, tmp_path: Path
+) -> None:
     translator = load_translator(small_run.run, device="cpu", quantize="none")
     sources = (small_run.root / "test.en").read_text().splitlines()
     found = translator.translate_detailed(sources, beam_size=1)
@@ -98,7 +109,7 @@ def test_a_teacher_that_says_nothing_fit_to_learn_from_fails_and_writes_nothing(
     ]
     assert longer
     # Allowed no token more than the source has, a greedy search breaks each of these off before its end.
-    translator.decoding = translator.decoding.model_copy(update={"extra_tokens": 0})
+    translator = replace(translator, decoding=translator.decoding.model_copy(update={"extra_tokens": 0}))
     (tmp_path / "long.tsv").write_text("".join(f"{source}\tx\n" for source in longer))
     data = load_config(small_run.config, [f'data.train=[{{kind="tsv",path="{tmp_path}/long.tsv"}}]']).data
     with pytest.raises(HeedfulError, match="at least one must be fit to learn from, but all are empty or were cut off"):

@@ -1,5 +1,6 @@
 """The two engines behind one `Translator`: they agree, they can be shared by threads, and each can be asked for."""
 
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,17 +9,19 @@ import pytest
 from heedful import load
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.models import Transformer
+from tests.support.commands import Command
+from tests.support.small_run import SmallRun
 
 pytestmark = pytest.mark.skipif(not Int8Transformer.is_available(), reason="needs a C++ compiler")
 
 
 @pytest.fixture(scope="module")
-def sources(small_run) -> list[str]:
+def sources(small_run: SmallRun) -> list[str]:
     return (small_run.root / "test.en").read_text().split("\n")[:-1]
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_int8_translates_as_fp32_does(small_run, sources: list[str], beam_size: int) -> None:
+def test_int8_translates_as_fp32_does(small_run: SmallRun, sources: list[str], beam_size: int) -> None:
     """After seconds of training two words may be all but equally probable: a few lines may differ, their scores hardly.
 
     Greedy search may leave such a fork for a worse end, so there only lines with the same text are compared.
@@ -34,7 +37,7 @@ def test_int8_translates_as_fp32_does(small_run, sources: list[str], beam_size: 
 
 
 @pytest.mark.parametrize("quantize", ["int8", "none"])
-def test_threads_share_one_model(small_run, sources: list[str], quantize: str) -> None:
+def test_threads_share_one_model(small_run: SmallRun, sources: list[str], quantize: str) -> None:
     translator = load(small_run.run, device="cpu", quantize=quantize)
     # Shares of unlike lengths, so that one search begins and ends in the midst of another.
     shares = [sources[:3], sources[3:20], sources[20:23], sources[23:]] * 3
@@ -44,15 +47,17 @@ def test_threads_share_one_model(small_run, sources: list[str], quantize: str) -
     assert together == alone
 
 
-def test_each_engine_can_be_asked_for(small_run) -> None:
+def test_each_engine_can_be_asked_for(small_run: SmallRun) -> None:
     for quantize in ("auto", "int8"):
         assert type(load(small_run.run, device="cpu", quantize=quantize).model) is Int8Transformer
-    for quantize in (None, "none"):
-        assert type(load(small_run.run, device="cpu", quantize=quantize).model) is Transformer
+    for without in (None, "none"):
+        assert type(load(small_run.run, device="cpu", quantize=without).model) is Transformer
 
 
-def test_without_a_compiler_int8_is_refused_and_auto_takes_fp32(heedful, small_run, tmp_path: Path) -> None:
-    def translate(quantize: str, **environment: str):
+def test_without_a_compiler_int8_is_refused_and_auto_takes_fp32(
+    heedful: Command, small_run: SmallRun, tmp_path: Path
+) -> None:
+    def translate(quantize: str, **environment: str) -> "subprocess.CompletedProcess[bytes]":
         return heedful("translate", "ten houses", "-m", small_run.run, "--quantize", quantize, **environment)
 
     bare = {"PATH": str(tmp_path), "CXX": "", "HEEDFUL_CACHE": str(tmp_path)}

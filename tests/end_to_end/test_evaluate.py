@@ -6,17 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import load_model_folder
+from tests.support.commands import Command
+from tests.support.small_run import SmallRun
 
 
 @pytest.fixture
-def copied_run(small_run, tmp_path: Path) -> Path:
+def copied_run(small_run: SmallRun, tmp_path: Path) -> Path:
     """The small run, for a test that changes it; its corpora are named from the folder above."""
     shutil.copytree(small_run.root, tmp_path / "root", ignore=shutil.ignore_patterns("checkpoints", "cache"))
     return tmp_path / "root" / "runs" / "small"
 
 
-def test_evaluate_prints_scores_with_intervals_and_signatures(heedful, small_run, tmp_path: Path) -> None:
+def test_evaluate_prints_scores_with_intervals_and_signatures(
+    heedful: Command, small_run: SmallRun, tmp_path: Path
+) -> None:
     alone = shutil.copytree(small_run.run / "model", tmp_path / "alone")
     options = ("--config", small_run.config, "--beam", "1", "--without-seen")
     result = heedful("evaluate", alone, *options, cwd=small_run.root)
@@ -28,7 +33,9 @@ def test_evaluate_prints_scores_with_intervals_and_signatures(heedful, small_run
     assert all("95 % [" in line and "|version:" in line for line in lines[1:4])
 
 
-def test_evaluate_scores_any_files_and_agrees_with_translate(heedful, small_run, tmp_path: Path) -> None:
+def test_evaluate_scores_any_files_and_agrees_with_translate(
+    heedful: Command, small_run: SmallRun, tmp_path: Path
+) -> None:
     out = tmp_path / "out.de"
     files = (small_run.root / "test.en", small_run.root / "test.de")
     result = heedful("evaluate", small_run.run / "model", "--data", *files, "--json", "--beam", "1", "--out", out)
@@ -41,7 +48,7 @@ def test_evaluate_scores_any_files_and_agrees_with_translate(heedful, small_run,
     assert out.read_bytes() == translated.stdout
 
 
-def test_several_references_against_another_model(heedful, small_run, tmp_path: Path) -> None:
+def test_several_references_against_another_model(heedful: Command, small_run: SmallRun, tmp_path: Path) -> None:
     sources = (small_run.root / "test.en").read_text().splitlines()
     targets = (small_run.root / "test.de").read_text().splitlines()
     pairs = [*zip(sources, targets, strict=True), *((source, "etwas anderes") for source in sources[:10])]
@@ -62,7 +69,9 @@ def test_several_references_against_another_model(heedful, small_run, tmp_path: 
         assert comparison["p_value"] == 1
 
 
-def test_several_test_sets_end_with_a_table_and_an_ensemble_scores_like_its_equal_members(heedful, copied_run) -> None:
+def test_several_test_sets_end_with_a_table_and_an_ensemble_scores_like_its_equal_members(
+    heedful: Command, copied_run: Path
+) -> None:
     root = copied_run.parents[1]
     config = copied_run / "config.toml"
     more = '\n[data.test.again]\nkind = "lines"\nsource = "validation.en"\ntarget = "validation.de"\n'
@@ -81,13 +90,13 @@ def test_several_test_sets_end_with_a_table_and_an_ensemble_scores_like_its_equa
     assert list(summary["mean"].values()) == pytest.approx(mean, abs=0.011)
 
 
-def test_tune_prints_the_grid_and_writes_what_is_best(heedful, copied_run) -> None:
+def test_tune_prints_the_grid_and_writes_what_is_best(heedful: Command, copied_run: Path) -> None:
     root = copied_run.parents[1]
     grid = ("--beams", "2,1,2", "--length-penalties", "0,3")
     shown = heedful("tune", copied_run, *grid, cwd=root)
     assert shown.returncode == 0, shown.stderr.decode()
     assert [line.split()[0] for line in shown.stdout.decode().split("\n")[:5]] == ["BLEU", "beam", "1", "2", "Best:"]
-    before = load_model_folder(copied_run / "model")
+    before = load_model_folder(copied_run / "model", TranslatorDescription).description
     result = heedful("tune", copied_run, *grid, "--write", "--json", cwd=root)
     assert result.returncode == 0, result.stderr.decode()
     report = json.loads(result.stdout)
@@ -95,8 +104,11 @@ def test_tune_prints_the_grid_and_writes_what_is_best(heedful, copied_run) -> No
     assert report["cells"][0]["bleu"] == report["cells"][1]["bleu"]
     chosen = report["chosen"]
     assert chosen["bleu"] == max(it["bleu"] for it in report["cells"])
-    after = load_model_folder(copied_run / "model")
-    assert (after.decoding.beam_size, after.decoding.length_penalty) == (chosen["beam_size"], chosen["length_penalty"])
+    after = load_model_folder(copied_run / "model", TranslatorDescription).description
+    assert (after.decoding.beam_size, after.decoding.length_penalty) == (
+        chosen["beam_size"],
+        chosen["length_penalty"],
+    )
     assert after.decoding.model_copy(update={"beam_size": 4, "length_penalty": 0.6}) == before.decoding
     assert after.facts["low_confidence"] == round(chosen["low_confidence"], 3) < 0
     assert {entry.name for entry in copied_run.iterdir()} >= {"config.toml", "model"}
@@ -128,7 +140,9 @@ def test_tune_prints_the_grid_and_writes_what_is_best(heedful, copied_run) -> No
         ),
     ],
 )
-def test_what_cannot_be_done_gets_a_sentence(heedful, arguments: list[str], sentence: str, tmp_path: Path) -> None:
+def test_what_cannot_be_done_gets_a_sentence(
+    heedful: Command, arguments: list[str], sentence: str, tmp_path: Path
+) -> None:
     result = heedful(*arguments, cwd=tmp_path)
     assert result.returncode == 2
     assert f"error: {sentence}" in result.stderr.decode()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from heedful.errors import UserError
 from heedful.insight.checkpoint_traces import trace_checkpoints
 from heedful.tasks.translation.load import load_translator
+from tests.support.commands import Command
+from tests.support.small_run import SmallRun
 
 
-def test_it_writes_one_page(heedful, small_run, tmp_path) -> None:
+def test_it_writes_one_page(heedful: Command, small_run: SmallRun, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     result = heedful("explain", "ten houses", "--model", small_run.run, "--out", out)
     assert (result.returncode, result.stdout) == (0, b"")
@@ -25,7 +28,7 @@ def test_it_writes_one_page(heedful, small_run, tmp_path) -> None:
     assert payload["head_changes"].keys() == {"encoder", "decoder", "cross"}
 
 
-def test_it_never_overwrites_and_refuses_in_sentences(heedful, small_run, tmp_path) -> None:
+def test_it_never_overwrites_and_refuses_in_sentences(heedful: Command, small_run: SmallRun, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     out.write_text("mine")
     result = heedful("explain", "ten houses", "--model", small_run.run, "--out", out)
@@ -37,7 +40,7 @@ def test_it_never_overwrites_and_refuses_in_sentences(heedful, small_run, tmp_pa
     assert not (tmp_path / "other.html").exists()
 
 
-def test_checkpoints_of_a_run_are_traced_alike(small_run) -> None:
+def test_checkpoints_of_a_run_are_traced_alike(small_run: SmallRun) -> None:
     found = list(trace_checkpoints(small_run.run, "ten houses", hypothesis="zehn häuser"))
     assert [one.step for one in found] == [120, 240]
     first, last = (one.trace for one in found)
@@ -49,7 +52,7 @@ def test_checkpoints_of_a_run_are_traced_alike(small_run) -> None:
     assert searched.trace.text == load_translator(small_run.run, quantize="none").translate("ten houses")
 
 
-def test_checkpoints_that_are_not_there_are_refused(small_run, tmp_path) -> None:
+def test_checkpoints_that_are_not_there_are_refused(small_run: SmallRun, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no checkpoint of step 7, only 120, 240"):
         next(trace_checkpoints(small_run.run, "ten houses", steps=[7]))
     with pytest.raises(UserError, match=r"must be the folder of a run, but has no config\.toml"):

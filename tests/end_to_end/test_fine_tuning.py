@@ -7,6 +7,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.support.commands import Command
+from tests.support.small_run import SmallRun
+
 # Steps so small that the weights show where they began.
 STILL = [
     "name=tuned",
@@ -21,7 +24,7 @@ STILL = [
 
 @pytest.mark.parametrize("given", [".", "model"], ids=["run folder", "model folder"])
 def test_a_run_begins_with_the_weights_and_the_tokenizer_it_is_given(
-    heedful, small_run, corpus_folder: Path, given: str
+    heedful: Command, small_run: SmallRun, corpus_folder: Path, given: str
 ) -> None:
     cache = str(corpus_folder / "cache")
     start = f"training.init_from={small_run.run / given}"
@@ -54,7 +57,7 @@ def test_a_run_begins_with_the_weights_and_the_tokenizer_it_is_given(
     ids=["another shape", "no folder"],
 )
 def test_what_cannot_be_the_beginning_is_refused_before_a_run_is_made(
-    heedful, small_run, corpus_folder: Path, settings: list[str], sentence: str
+    heedful: Command, small_run: SmallRun, corpus_folder: Path, settings: list[str], sentence: str
 ) -> None:
     start = f"training.init_from={small_run.run}"
     cache = str(corpus_folder / "cache")

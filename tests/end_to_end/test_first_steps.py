@@ -8,6 +8,8 @@ import pytest
 import heedful as package
 from heedful.config.load import load_any
 from heedful.corpora.catalogue import PUBLIC_CORPORA
+from tests.support.commands import Command
+from tests.support.small_run import SmallRun
 
 ROOT = Path(__file__).parents[2]
 FETCHABLE = [
@@ -22,7 +24,7 @@ FETCHABLE = [
     ("verb", "train"),
     [("classify", "heedful train configs/imdb_linear.toml"), ("generate", "heedful train configs/enwik8_xl.toml")],
 )
-def test_without_a_model_the_way_to_one_is_said(verb, train, heedful):
+def test_without_a_model_the_way_to_one_is_said(verb: str, train: str, heedful: Command) -> None:
     result = heedful(verb, "some words")
     said = result.stderr.decode()
     assert result.returncode == 2
@@ -34,14 +36,16 @@ def test_without_a_model_the_way_to_one_is_said(verb, train, heedful):
 
 
 @pytest.mark.parametrize(("config", "corpus"), FETCHABLE, ids=lambda value: getattr(value, "stem", value))
-def test_a_config_whose_corpus_is_missing_names_the_command_that_fetches_it(config, corpus, heedful, tmp_path):
+def test_a_config_whose_corpus_is_missing_names_the_command_that_fetches_it(
+    config: Path, corpus: str, heedful: Command, tmp_path: Path
+) -> None:
     # From another run's folder the student of Multi30k takes its weights: it is the corpus that is asked about here.
     result = heedful("check", config, "--tokens-per-second", "1000", cwd=tmp_path)
     assert result.returncode == 2
     assert f"must exist, but does not. Fetch the corpus: heedful data {corpus}\n" in result.stdout.decode()
 
 
-def test_training_without_data_names_the_command_that_fetches_them(heedful, tmp_path):
+def test_training_without_data_names_the_command_that_fetches_them(heedful: Command, tmp_path: Path) -> None:
     result = heedful("train", ROOT / "configs" / "multi30k_ende.toml", cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.decode() == (
@@ -51,21 +55,21 @@ def test_training_without_data_names_the_command_that_fetches_them(heedful, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_is_named_for_the_folder_that_heedful_data_would_write(heedful, tmp_path):
+def test_the_command_is_named_for_the_folder_that_heedful_data_would_write(heedful: Command, tmp_path: Path) -> None:
     config = ROOT / "configs" / "imdb_linear.toml"
     result = heedful("train", config, cwd=tmp_path, HEEDFUL_DATA=str(tmp_path / "elsewhere"))
     assert f"{tmp_path}/elsewhere/imdb/train.jsonl.gz must exist" in result.stderr.decode()
     assert "heedful data imdb" in result.stderr.decode()
 
 
-def test_a_corpus_that_is_there_but_lacks_the_file_is_not_offered_again(heedful, tmp_path):
+def test_a_corpus_that_is_there_but_lacks_the_file_is_not_offered_again(heedful: Command, tmp_path: Path) -> None:
     (tmp_path / "data" / "imdb").mkdir(parents=True)
     result = heedful("train", ROOT / "configs" / "imdb_linear.toml", cwd=tmp_path)
     assert result.returncode == 2
     assert "heedful data" not in result.stderr.decode()
 
 
-def test_bundled_is_the_name_of_the_model_that_ships(heedful, tmp_path):
+def test_bundled_is_the_name_of_the_model_that_ships(heedful: Command, tmp_path: Path) -> None:
     by_default = heedful("translate", "Good morning.", "--to", "de", cwd=tmp_path)
     by_name = heedful("translate", "Good morning.", "--to", "de", "--model", "bundled", cwd=tmp_path)
     assert by_name.returncode == 0, by_name.stderr.decode()
@@ -73,7 +77,7 @@ def test_bundled_is_the_name_of_the_model_that_ships(heedful, tmp_path):
     assert package.load("bundled").translate("Good morning.", to="de") + "\n" == by_default.stdout.decode()
 
 
-def test_bundled_can_be_scored_exported_and_learned_from(heedful, small_run, tmp_path):
+def test_bundled_can_be_scored_exported_and_learned_from(heedful: Command, small_run: SmallRun, tmp_path: Path) -> None:
     files = [str(small_run.root / name) for name in ("test.en", "test.de")]
     languages = ["--from", "en", "--to", "de"]
     scored = heedful("evaluate", "bundled", "--data", *files, *languages, "--json", cwd=tmp_path)
@@ -94,7 +98,7 @@ def test_bundled_can_be_scored_exported_and_learned_from(heedful, small_run, tmp
     assert "assets/translator/tokenizer.json" in taken.stderr.decode()
 
 
-def test_a_folder_called_bundled_wins_over_the_name(heedful, small_run, tmp_path):
+def test_a_folder_called_bundled_wins_over_the_name(heedful: Command, small_run: SmallRun, tmp_path: Path) -> None:
     (tmp_path / "bundled").symlink_to(small_run.run / "model")
     own = heedful("translate", "at noon", "--model", small_run.run, cwd=tmp_path)
     named = heedful("translate", "at noon", "--model", "bundled", cwd=tmp_path)
@@ -102,14 +106,14 @@ def test_a_folder_called_bundled_wins_over_the_name(heedful, small_run, tmp_path
     assert named.stdout == own.stdout
 
 
-def test_the_bundled_model_is_not_changed_by_tuning(heedful, small_run, tmp_path):
+def test_the_bundled_model_is_not_changed_by_tuning(heedful: Command, small_run: SmallRun, tmp_path: Path) -> None:
     files = [str(small_run.root / name) for name in ("validation.en", "validation.de")]
     result = heedful("tune", "bundled", "--write", "--data", *files, "--from", "en", "--to", "de", cwd=tmp_path)
     assert result.returncode == 2
     assert "heedful export bundled --format int8 --out DIR" in result.stderr.decode()
 
 
-def test_a_name_that_is_nearly_bundled_is_put_right(heedful, tmp_path):
+def test_a_name_that_is_nearly_bundled_is_put_right(heedful: Command, tmp_path: Path) -> None:
     result = heedful("translate", "hello", "--model", "bundeld", cwd=tmp_path)
     assert result.returncode == 2
     assert 'Did you mean "bundled"' in result.stderr.decode()

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.support.commands import environment_of
+from tests.support.small_run import SmallRun
 
 LIMITED = (
     "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); "
@@ -28,7 +29,7 @@ def heedful_without_room(*arguments: str | Path, cwd: Path, cache: Path) -> tupl
     return done.returncode, done.stderr.splitlines()[-1]
 
 
-def test_a_page_that_finds_no_room_says_nothing_of_resuming(small_run, tmp_path) -> None:
+def test_a_page_that_finds_no_room_says_nothing_of_resuming(small_run: SmallRun, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     status, sentence = heedful_without_room(
         "explain", "ten houses", "--model", small_run.run, "--out", out, cwd=tmp_path, cache=small_run.root / "cache"
@@ -39,7 +40,7 @@ def test_a_page_that_finds_no_room_says_nothing_of_resuming(small_run, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_that_finds_no_room_is_to_be_resumed(small_run, tmp_path) -> None:
+def test_a_run_that_finds_no_room_is_to_be_resumed(small_run: SmallRun, tmp_path: Path) -> None:
     status, sentence = heedful_without_room(
         *("train", "small.toml", "--device", "cpu", f"runs_folder={tmp_path}"),
         cwd=small_run.root,

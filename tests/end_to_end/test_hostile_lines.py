@@ -1,14 +1,18 @@
 """Text that breaks other tools: the count and the order of lines are kept, and nothing crashes."""
 
 import random
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from heedful import load
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import read_lines
+from tests.support.commands import Command
+from tests.support.small_run import SmallRun
 
 PIECES = [
     "\u2028", "\u2029", "\u0085", "\v", "\f", "\x1c", "\x1d", "\x1e", "\r", "\ufeff", "\x00", "\x7f", "\t", "\u200b",
@@ -40,17 +44,14 @@ def num_lines_of(content: bytes) -> int:
 
 
 @pytest.fixture(scope="module")
-def translator(small_run) -> Translator:
+def translator(small_run: SmallRun) -> Translator:
     return load(small_run.run, device="cpu", quantize="none")
 
 
 def short(translator: Translator) -> Translator:
     """The same model with a low cap: what is said does not matter here, only that lines stay lines."""
     decoding = translator.decoding.model_copy(update={"extra_tokens": 0, "beam_size": 1})
-    return Translator(
-        translator.model, translator.tokenizer, decoding, device=translator.device,
-        source_language=translator.source_language, target_language=translator.target_language,
-    )  # fmt: skip
+    return replace(translator, decoding=decoding)
 
 
 def test_ten_thousand_files_keep_the_count_and_the_order_of_their_lines(translator: Translator) -> None:
@@ -60,7 +61,7 @@ def test_ten_thousand_files_keep_the_count_and_the_order_of_their_lines(translat
     for content, lines in zip(files, lines_of, strict=True):
         assert len(lines) == num_lines_of(content), content
     lines = [line for lines in lines_of for line in lines]
-    outputs = list(short(translator).translate_lines(lines))
+    outputs = [found.text for found in short(translator).translate_lines(lines, TranslationRequest())]
     assert len(outputs) == len(lines)
     assert all(output == "" for line, output in zip(lines, outputs, strict=True) if not line.strip())
     assert not any(output.splitlines()[1:] for output in outputs)
@@ -69,7 +70,7 @@ def test_ten_thousand_files_keep_the_count_and_the_order_of_their_lines(translat
         assert known.setdefault(line, output) == output  # the same line anywhere gives the same answer: order is kept
 
 
-def test_hostile_lines_through_stdin_of_the_real_process(heedful, small_run) -> None:
+def test_hostile_lines_through_stdin_of_the_real_process(heedful: Command, small_run: SmallRun) -> None:
     draw = random.Random(20_261)
     content = b"".join(line + b"\n" for _ in range(60) for line in hostile_file(draw).split(b"\n"))
     content += b"".join(piece.encode() + b"\n" for piece in PIECES)
@@ -83,7 +84,9 @@ def test_hostile_lines_through_stdin_of_the_real_process(heedful, small_run) -> 
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_hostile_files_through_the_real_process(heedful, small_run, tmp_path: Path, seed: int) -> None:
+def test_hostile_files_through_the_real_process(
+    heedful: Command, small_run: SmallRun, tmp_path: Path, seed: int
+) -> None:
     """Three hundred files in few processes, end to end, each closed by a newline where it has none."""
     draw = random.Random(seed)
     files = [hostile_file(draw).removeprefix(b"\xef\xbb\xbf") for _ in range(100)]
@@ -100,7 +103,7 @@ def test_a_megabyte_in_one_line_is_one_line(translator: Translator) -> None:
     quick = short(translator)
     text = "ten houses " * 80_000 + "^" * 120_000
     assert len(text) == 1_000_000
-    [long, after] = quick.translate_lines_detailed([text, "ten houses"])
+    [long, after] = quick.translate_lines([text, "ten houses"], TranslationRequest())
     assert len(long.text.splitlines()) == 1
     assert "was translated in" in str(long.warnings[0])
     assert after.text == quick.translate("ten houses")

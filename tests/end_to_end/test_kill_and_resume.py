@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,14 +44,14 @@ def start() -> Iterator[Callable[..., int]]:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(start, tmp_path_factory) -> tuple[dict[str, object], float]:
+def uninterrupted(start: Callable[..., int], tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], float]:
     folder = tmp_path_factory.mktemp("whole") / "run"
     started = time.monotonic()
     assert start(folder) == 0
     return outcome(folder), time.monotonic() - started
 
 
-def outcome(folder: Path) -> dict[str, object]:
+def outcome(folder: Path) -> dict[str, Any]:
     """All that must not depend on interruptions: checkpoints, their average, the loss curve, the samples."""
     checkpoints = list_checkpoints(folder / "checkpoints")
     last = checkpoints[max(checkpoints)]
@@ -67,7 +68,7 @@ def outcome(folder: Path) -> dict[str, object]:
     }
 
 
-def test_the_uninterrupted_run_learns_and_tells(uninterrupted):
+def test_the_uninterrupted_run_learns_and_tells(uninterrupted: tuple[dict[str, Any], float]) -> None:
     result, _ = uninterrupted
     losses = [record["loss"] for record in result["curve"] if record["kind"] == "train"]
     assert len(losses) == 20
@@ -76,7 +77,9 @@ def test_the_uninterrupted_run_learns_and_tells(uninterrupted):
     assert result["steps"][-2:] == [35, 40]
 
 
-def test_killed_at_twenty_random_instants_it_ends_the_same(start, uninterrupted, tmp_path):
+def test_killed_at_twenty_random_instants_it_ends_the_same(
+    start: Callable[..., int], uninterrupted: tuple[dict[str, Any], float], tmp_path: Path
+) -> None:
     expected, duration = uninterrupted
     seed = random.SystemRandom().randrange(2**32)
     print(f"seed {seed}, the whole run takes {duration:.2f} s")
@@ -97,7 +100,9 @@ def test_killed_at_twenty_random_instants_it_ends_the_same(start, uninterrupted,
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_asked_to_stop_it_saves_leaves_and_ends_the_same(start, uninterrupted, tmp_path, number, code):
+def test_asked_to_stop_it_saves_leaves_and_ends_the_same(
+    start: Callable[..., int], uninterrupted: tuple[dict[str, Any], float], tmp_path: Path, number: int, code: int
+) -> None:
     expected, _ = uninterrupted
     folder = tmp_path / "run"
     assert start(folder, number, "at 22") == code
@@ -106,7 +111,7 @@ def test_asked_to_stop_it_saves_leaves_and_ends_the_same(start, uninterrupted, t
     assert outcome(folder) == expected
 
 
-def test_a_second_trainer_in_the_same_folder_is_refused(start, tmp_path):
+def test_a_second_trainer_in_the_same_folder_is_refused(start: Callable[..., int], tmp_path: Path) -> None:
     with RunLock(tmp_path / "run"):
         assert start(tmp_path / "run") == 2
     assert not (tmp_path / "run" / "checkpoints").exists()

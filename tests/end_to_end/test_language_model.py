@@ -14,7 +14,7 @@ from heedful.demo.corpus import make_corpus
 from heedful.files import sha256_file
 from heedful.training.durability.checkpoint import list_checkpoints
 from heedful.training.durability.journal import Journal
-from tests.support.commands import environment_of
+from tests.support.commands import Command, environment_of
 from tests.support.small_run import locked
 
 CONFIG = """
@@ -60,7 +60,7 @@ def write_text(root: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def text_run(tmp_path_factory, heedful) -> Path:
+def text_run(tmp_path_factory: pytest.TempPathFactory, heedful: Command) -> Path:
     base = tmp_path_factory.getbasetemp()
     root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "text-run"
     with locked(root.with_suffix(".lock")):
@@ -83,7 +83,9 @@ def outcome(run: Path) -> dict[str, object]:
     }
 
 
-def test_killed_in_the_middle_and_resumed_it_ends_bit_for_bit_the_same(text_run, heedful, tmp_path):
+def test_killed_in_the_middle_and_resumed_it_ends_bit_for_bit_the_same(
+    text_run: Path, heedful: Command, tmp_path: Path
+) -> None:
     write_text(tmp_path)
     process = subprocess.Popen(
         [sys.executable, "-m", "heedful", "train", "text.toml", "--device", "cpu"],
@@ -106,7 +108,7 @@ def test_killed_in_the_middle_and_resumed_it_ends_bit_for_bit_the_same(text_run,
     assert outcome(tmp_path / "runs" / "text") == outcome(text_run / "runs" / "text")
 
 
-def test_it_has_learned_and_says_how_much(text_run, heedful):
+def test_it_has_learned_and_says_how_much(text_run: Path, heedful: Command) -> None:
     result = heedful("evaluate", "runs/text", "--json", "--device", "cpu", cwd=text_run)
     assert result.returncode == 0, result.stderr.decode()
     (found,) = [json.loads(line) for line in result.stdout.splitlines()]
@@ -129,7 +131,7 @@ def test_it_has_learned_and_says_how_much(text_run, heedful):
     assert json.loads(adapted.stdout)["bits_per_byte"] < found["bits_per_byte"]
 
 
-def test_it_writes_on_while_one_reads(text_run, heedful):
+def test_it_writes_on_while_one_reads(text_run: Path, heedful: Command) -> None:
     command = ("generate", "the ", "--model", "runs/text", "--max-tokens", "40", "--seed", "3", "--device", "cpu")
     first = heedful("generate", "-", *command[2:], stdin=b"the ", cwd=text_run)
     assert first.returncode == 0, first.stderr.decode()
@@ -164,14 +166,16 @@ def test_it_writes_on_while_one_reads(text_run, heedful):
         (("export", "runs/text", "--format", "ctranslate2", "--out", "x"), "Use it with heedful generate."),
     ],
 )
-def test_mistakes_are_answered_with_a_sentence(text_run, heedful, arguments, sentence):
+def test_mistakes_are_answered_with_a_sentence(
+    text_run: Path, heedful: Command, arguments: tuple[str, ...], sentence: str
+) -> None:
     result = heedful(*arguments, cwd=text_run)
     assert result.returncode == 2, result.stderr.decode()
     assert sentence in result.stderr.decode()
     assert "Traceback" not in result.stderr.decode()
 
 
-def test_two_language_models_are_compared_stretch_by_stretch(text_run, heedful):
+def test_two_language_models_are_compared_stretch_by_stretch(text_run: Path, heedful: Command) -> None:
     trained = heedful("train", "text.toml", "name=hasty", "training.max_steps=10", "--device", "cpu", cwd=text_run)
     assert trained.returncode == 0, trained.stderr.decode()
     alone = [
@@ -190,7 +194,7 @@ def test_two_language_models_are_compared_stretch_by_stretch(text_run, heedful):
     assert "against runs/hasty, by paired bootstrap over stretches of the text:" in shown
 
 
-def test_the_doctor_looks_at_texts(text_run, heedful):
+def test_the_doctor_looks_at_texts(text_run: Path, heedful: Command) -> None:
     shown = heedful("check", "text.toml", "name=looked_at", "--device", "cpu", cwd=text_run)
     assert shown.returncode == 0, shown.stderr.decode()
     said = shown.stdout.decode()

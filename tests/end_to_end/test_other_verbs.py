@@ -8,9 +8,11 @@ import pytest
 
 from heedful.config import load_config, parse_config
 from heedful.demo.training import SETTINGS
+from tests.support.commands import Command
+from tests.support.small_run import SmallRun
 
 
-def test_check_counts_and_estimates(heedful, small_run) -> None:
+def test_check_counts_and_estimates(heedful: Command, small_run: SmallRun) -> None:
     result = heedful("check", "small.toml", "--tokens-per-second", "1000", cwd=small_run.root)
     assert result.returncode == 0, result.stdout.decode()
     text = result.stdout.decode()
@@ -20,7 +22,7 @@ def test_check_counts_and_estimates(heedful, small_run) -> None:
     assert text.endswith("Nothing stands in the way.\n")
 
 
-def test_check_measures_the_speed_of_this_machine(heedful, small_run) -> None:
+def test_check_measures_the_speed_of_this_machine(heedful: Command, small_run: SmallRun) -> None:
     told = json.loads(
         heedful("check", "small.toml", "--tokens-per-second", "1000", "--json", cwd=small_run.root).stdout
     )
@@ -30,13 +32,13 @@ def test_check_measures_the_speed_of_this_machine(heedful, small_run) -> None:
     assert measured["estimate"]["seconds"] != told["estimate"]["seconds"]
 
 
-def test_info_can_be_pasted(heedful) -> None:
+def test_info_can_be_pasted(heedful: Command) -> None:
     text = heedful("info").stdout.decode()
     assert [line.split()[0] for line in text.split("\n")[:3]] == ["heedful", "python", "platform"]
     assert json.loads(heedful("info", "--json").stdout)["torch"] != "not installed"
 
 
-def test_the_training_demo_trains_translates_and_says_what_next(heedful, tmp_path: Path) -> None:
+def test_the_training_demo_trains_translates_and_says_what_next(heedful: Command, tmp_path: Path) -> None:
     result = heedful("demo", "--train", "--steps", "5", cwd=tmp_path, HEEDFUL_CACHE=str(tmp_path / "cache"))
     assert result.returncode == 0, result.stderr.decode()
     text = result.stdout.decode()
@@ -52,13 +54,13 @@ def test_the_training_demo_and_its_config_file_are_the_same_run() -> None:
     assert load_config(path) == parse_config(SETTINGS)
 
 
-def test_export_to_hugging_face_writes_a_marian_folder(heedful, small_run, tmp_path: Path) -> None:
+def test_export_to_hugging_face_writes_a_marian_folder(heedful: Command, small_run: SmallRun, tmp_path: Path) -> None:
     result = heedful("export", small_run.run, "--format", "huggingface", "--out", tmp_path / "hf")
     assert result.returncode == 0, result.stderr.decode()
     assert json.loads((tmp_path / "hf" / "config.json").read_bytes())["model_type"] == "marian"
 
 
-def test_export_to_ctranslate2_can_be_opened(heedful, small_run, tmp_path: Path) -> None:
+def test_export_to_ctranslate2_can_be_opened(heedful: Command, small_run: SmallRun, tmp_path: Path) -> None:
     ctranslate2 = pytest.importorskip("ctranslate2")
     result = heedful("export", small_run.run, "--format", "ctranslate2", "--out", tmp_path / "ct2")
     assert result.returncode == 0, result.stderr.decode()

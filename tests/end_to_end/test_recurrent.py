@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -75,7 +76,8 @@ def test_its_trace_is_what_it_did(run: Path) -> None:
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-5)
     assert trace.forced_log_prob == pytest.approx(trace.log_prob, abs=1e-4)
     cell = open_cell(model, trace, "cross", layer=0, head=0, row=1, column=0)
-    assert (cell.formula, cell.weight) == ("additive", pytest.approx(float(weights[1, 0]), abs=1e-6))
+    assert cell.formula == "additive"
+    assert cell.weight == pytest.approx(float(weights[1, 0]), abs=1e-6)
     without = ablate(translator, trace, [Head("cross", 0, 0)])
     assert without.change < -1, "without attention it knows little of the sentence"
     with pytest.raises(package.errors.UserError, match='`kind` must be "cross", but is "encoder"'):
@@ -99,7 +101,10 @@ def test_its_trace_is_what_it_did(run: Path) -> None:
             ("export", "--format", "ctranslate2"),
             "CTranslate2 runs Transformers, but this model is a recurrent network.",
         ),
-        (("translate", TEXT, "--quantize", "int8"), "int8 is for Transformers, but this model is a recurrent network."),
+        (
+            ("translate", TEXT, "--quantize", "int8"),
+            '`quantize` must not be "int8" for a recurrent network: the int8 engine is for Transformers only.',
+        ),
     ],
 )
 def test_what_only_a_transformer_can_do_is_refused_in_a_sentence(
@@ -128,18 +133,19 @@ def server(run: Path) -> Iterator[ServerProcess]:
 
 
 def test_a_server_translates_traces_and_opens_cells(server: ServerProcess) -> None:
-    def post(path: str, **fields: object) -> dict[str, object]:
+    def post(path: str, **fields: object) -> dict[str, Any]:
         body = json.dumps({"q": TEXT, "source": "en", "target": "de", **fields}).encode()
         with urlopen(Request(server.url + path, body, {"content-type": "application/json"}), timeout=60) as answer:
-            found: dict[str, object] = json.load(answer)
+            found: dict[str, Any] = json.load(answer)
         return found
 
     assert post("/translate")["translatedText"] == "zehn häuser"
-    trace = post("/api/trace", headsOff=[["cross", 0, 0]])
+    trace = post("/api/trace")
     weights = from_array(layers_of(trace, "cross")[0])
     np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=0.01)
-    assert trace["ablation"]["change"] < -1
     ids = [token["id"] for token in trace["target"]["tokens"]]
+    assert post("/api/trace/ablation", targetIds=ids, headsOff=[["cross", 0, 0]])["change"] < -1
+    assert np.shape(post("/api/trace/heads", targetIds=ids)["heads"]["cross"]) == (1, 1)
     cell = post("/api/trace/cell", targetIds=ids, kind="cross", layer=0, head=0, row=1, column=0)
     assert (cell["formula"], cell["divisor"]) == ("additive", 1)
     assert cell["total"] == pytest.approx(sum(cell["terms"]), abs=0.01)

@@ -9,11 +9,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks.load import Answer, ServerProcess, ask, counts, quantile
 
-from heedful.storage.classifier_folder import save_classifier
+from heedful.storage.model_folder import save_model_folder
 from tests.support.classifier_folders import make_folder
 from tests.support.language_model_folders import write_language_model
 
@@ -37,7 +38,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="clients need se
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """The bundled model, which takes long enough for others to wait, and one of each other kind."""
     base = tmp_path_factory.mktemp("models")
-    save_classifier(base / "labels", make_folder())
+    save_model_folder(base / "labels", make_folder())
     write_language_model(base / "bytes")
     bundled = Path(__file__).parents[2] / "src" / "heedful" / "assets" / "translator"
     models = [argument for folder in (bundled, base / "labels", base / "bytes") for argument in ("--model", folder)]
@@ -46,7 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
         assert "Traceback" not in "".join(process.log)
 
 
-def long(text: str, **more: object) -> dict[str, object]:
+def long(text: str, **more: Any) -> dict[str, object]:
     return {"q": text, "source": "en", "target": "de", "beam": 16, **more}
 
 

@@ -15,6 +15,7 @@ import time
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -23,7 +24,7 @@ from benchmarks.load import Answer, ServerProcess, exchange
 from schemathesis import GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
-from heedful.storage.classifier_folder import save_classifier
+from heedful.storage.model_folder import save_model_folder
 from tests.support.classifier_folders import make_folder
 from tests.support.language_model_folders import write_language_model
 from tests.support.run_folders import make_run
@@ -37,7 +38,7 @@ CANARY = "xyzzy-canary"
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     base = tmp_path_factory.mktemp("model")
     tiny = save_model(base / "tiny", languages=("de", "en"))
-    save_classifier(base / "labels", make_folder())
+    save_model_folder(base / "labels", make_folder())
     write_language_model(base / "bytes")
     models = [argument for folder in (tiny, base / "labels", base / "bytes") for argument in ("--model", folder)]
     make_run(base / "runs" / "one", rows=3)
@@ -123,17 +124,25 @@ def test_bad_input_is_answered_with_4xx_within_a_second(
 
 
 TRACE = {"q": "where", "source": "en", "target": "de"}
-CELL = {**TRACE, "targetIds": [9], "kind": "cross", "layer": 0, "head": 0, "row": 0, "column": 0}
+TRACED = {"q": "where", "target": "de", "targetIds": [9]}
+ABLATION = {**TRACED, "headsOff": [["cross", 0, 0]]}
+CELL = {**TRACED, "kind": "cross", "layer": 0, "head": 0, "row": 0, "column": 0}
 
 
 @pytest.mark.parametrize(
     ("path", "good", "wrong"),
     [
-        ("/api/trace", TRACE, {"prefixIds": ["9"], "beam": 2.5, "attribution": 1, "headsOff": ["cross.0.0"]}),
-        ("/api/trace", TRACE, {"prefixIds": [-1], "headsOff": [["cross", 0]], "run": 7, "headChanges": "true"}),
-        ("/api/trace", TRACE, {"prefixIds": [9] * 257, "headsOff": [["cross", 0, 0]] * 1025, "checkpoint": 2**60}),
-        ("/api/trace", TRACE, {"prefixIds": {"0": 9}, "headsOff": [["cross", 0, 10**400]], "hypothesis": [CANARY]}),
+        ("/api/trace", TRACE, {"prefixIds": ["9"], "beam": 2.5}),
+        ("/api/trace", TRACE, {"prefixIds": [-1], "run": 7}),
+        ("/api/trace", TRACE, {"prefixIds": [9] * 257, "checkpoint": 2**60}),
+        ("/api/trace", TRACE, {"prefixIds": {"0": 9}, "hypothesis": [CANARY]}),
         ("/api/trace", {**TRACE, "run": "one", "checkpoint": 5}, {"checkpoint": "5", "run": "../one"}),
+        ("/api/trace/ablation", ABLATION, {"headsOff": ["cross.0.0"], "prefix": 1.5, "beam": 17}),
+        ("/api/trace/ablation", ABLATION, {"headsOff": [["cross", 0]], "prefix": -1, "beam": "2"}),
+        ("/api/trace/ablation", ABLATION, {"headsOff": [["cross", 0, 0]] * 1025, "target": 5}),
+        ("/api/trace/ablation", ABLATION, {"headsOff": [["cross", 0, 10**400]], "q": [CANARY]}),
+        ("/api/trace/attribution", TRACED, {"targetIds": [9] * 257, "target": CANARY, "run": "../one"}),
+        ("/api/trace/heads", TRACED, {"targetIds": [2**31], "q": "\ud800", "checkpoint": 1.5}),
         ("/api/trace/cell", CELL, {"targetIds": [], "kind": CANARY, "layer": -1, "head": 1.5, "row": 4096}),
         ("/api/trace/cell", CELL, {"targetIds": [[9]], "column": True, "row": None, "q": "\ud800"}),
         ("/api/classify/trace", {"q": "a good film"}, {"q": [CANARY], "model": "../labels"}),
@@ -359,10 +368,10 @@ def test_no_generated_request_breaks_it(server: ServerProcess) -> None:
             draw(operation, mode, max_examples=12 if has_input else 2)
 
 
-def draw(operation: schemathesis.APIOperation, mode: GenerationMode, max_examples: int) -> None:
+def draw(operation: schemathesis.APIOperation[Any, Any, Any, Any], mode: GenerationMode, max_examples: int) -> None:
     @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
     @hypothesis.settings(max_examples=max_examples, suppress_health_check=list(hypothesis.HealthCheck))
-    def call(case: schemathesis.Case) -> None:
+    def call(case: schemathesis.Case[Any]) -> None:
         # What a schema cannot say, as which languages go together, is refused: good data may get a 4xx.
         case.call_and_validate(
             headers={"Authorization": f"Bearer {KEY}"}, timeout=10, excluded_checks=[positive_data_acceptance]

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -28,7 +29,7 @@ def ask(port: int, path: str, content: dict[str, str]) -> tuple[int, object]:
 
 
 @pytest.fixture(scope="module")
-def port():
+def port() -> Iterator[int]:
     with subprocess.Popen(
         [sys.executable, "-c", SERVE], stdout=subprocess.PIPE, text=True, env=environment_of()
     ) as process:

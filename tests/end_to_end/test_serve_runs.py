@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -89,7 +90,7 @@ def ask_for_events(connection: socket.socket, run: str) -> None:
     connection.sendall(f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
 
 
-def next_event(connection: socket.socket) -> dict[str, list[object]]:
+def next_event(connection: socket.socket) -> dict[str, Any]:
     received = b""
     while not (found := re.search(rb"event: journal\ndata: (.*)\n\n", received)):
         part = connection.recv(65536)

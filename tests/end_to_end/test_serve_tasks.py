@@ -16,7 +16,7 @@ from heedful.insight.attention_weights import reach
 from heedful.insight.classification_trace import trace_classification
 from heedful.insight.payload import from_array
 from heedful.insight.text_trace import trace_text
-from heedful.storage.classifier_folder import save_classifier
+from heedful.storage.model_folder import save_model_folder
 from heedful.tasks.classification.classifier import load_classifier
 from heedful.tasks.language_modeling.model import load_text_model
 from heedful.text.symbols import ByteSymbols
@@ -29,7 +29,7 @@ REVIEWS = ["a truly good film", "a truly bad film", ""]
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     base = tmp_path_factory.mktemp("models")
-    save_classifier(base / "labels", make_folder())
+    save_model_folder(base / "labels", make_folder())
     write_language_model(base / "bytes")
     return {"labels": base / "labels", "bytes": base / "bytes"}
 

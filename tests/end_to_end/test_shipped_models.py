@@ -8,6 +8,7 @@ import pytest
 
 from heedful import load
 from heedful.engines.int8.library import is_available, open_library
+from tests.support.commands import Command
 from tests.support.tiny_models import save_model
 
 needs_compiler = pytest.mark.skipif(not is_available(), reason="needs a C++ compiler")
@@ -19,14 +20,14 @@ def floats(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def int8(heedful, floats: Path) -> Path:
+def int8(heedful: Command, floats: Path) -> Path:
     out = floats.with_name("int8")
     result = heedful("export", floats, "--format", "int8", "--out", out, "--low-confidence", "-0.01")
     assert (result.returncode, result.stderr.decode()) == (0, f"The int8 model is in {out}.\n")
     return out
 
 
-def test_an_int8_folder_takes_the_card_it_is_given(heedful, floats: Path, tmp_path: Path) -> None:
+def test_an_int8_folder_takes_the_card_it_is_given(heedful: Command, floats: Path, tmp_path: Path) -> None:
     card = tmp_path / "card.md"
     card.write_text("# A model\n\nGood for a test: 好.\n", encoding="utf-8")
     result = heedful("export", floats, "--format", "int8", "--out", tmp_path / "int8", "--card", card)
@@ -44,7 +45,7 @@ def test_an_int8_folder_takes_the_card_it_is_given(heedful, floats: Path, tmp_pa
 
 
 @needs_compiler
-def test_an_int8_folder_is_small_and_says_the_same(heedful, floats: Path, int8: Path) -> None:
+def test_an_int8_folder_is_small_and_says_the_same(heedful: Command, floats: Path, int8: Path) -> None:
     sizes = [(folder / "model.safetensors").stat().st_size for folder in (int8, floats)]
     assert sizes[0] < 0.5 * sizes[1]  # of a tiny model the scales are a large part
     arguments = ("--to", "fr", "--json", "where is the station")
@@ -53,7 +54,7 @@ def test_an_int8_folder_is_small_and_says_the_same(heedful, floats: Path, int8: 
     assert ours.stdout == theirs.stdout
 
 
-def test_json_names_languages_tokens_and_codes(heedful, int8: Path) -> None:
+def test_json_names_languages_tokens_and_codes(heedful: Command, int8: Path) -> None:
     result = heedful("translate", "-m", int8, "--json", "--n-best", "2", stdin=b"Wo ist der Bahnhof, bitte?\n\n")
     first, empty = [json.loads(line) for line in result.stdout.decode().splitlines()]
     assert (first["from"], first["to"]) == ("de", "en")
@@ -68,7 +69,7 @@ def test_json_names_languages_tokens_and_codes(heedful, int8: Path) -> None:
     assert all(f"warning: line 1: {warning}\n" in said for warning in first["warnings"])
 
 
-def test_english_needs_a_target_and_the_choices_are_named(heedful, int8: Path) -> None:
+def test_english_needs_a_target_and_the_choices_are_named(heedful: Command, int8: Path) -> None:
     result = heedful("translate", "-m", int8, "Where is the nearest station?")
     assert (result.returncode, result.stdout) == (2, b"")
     assert result.stderr.decode() == (
@@ -77,14 +78,14 @@ def test_english_needs_a_target_and_the_choices_are_named(heedful, int8: Path) -
     )
 
 
-def test_many_doubtful_lines_are_counted(heedful, int8: Path) -> None:
+def test_many_doubtful_lines_are_counted(heedful: Command, int8: Path) -> None:
     result = heedful("translate", "-m", int8, "--to", "en", stdin=b"Where is the nearest station?\n" * 30)
     lines = result.stderr.decode().splitlines()
     assert len(lines) == 21
     assert lines[-1] == "warning: 10 further lines with warnings; --json has them all."
 
 
-def test_several_models_are_one(heedful, int8: Path, tmp_path: Path) -> None:
+def test_several_models_are_one(heedful: Command, int8: Path, tmp_path: Path) -> None:
     other = save_model(tmp_path / "other", languages=("de", "en", "fr", "zh"), seed=1)
     result = heedful("translate", "--model", int8, "-m", other, "--to", "de", "--json", "where is the station")
     assert result.returncode == 0, result.stderr.decode()
@@ -95,7 +96,7 @@ def test_several_models_are_one(heedful, int8: Path, tmp_path: Path) -> None:
     assert found["score"] != pytest.approx(alone.score, abs=1e-2)
 
 
-def test_without_a_compiler_an_int8_folder_runs_in_fp32(heedful, int8: Path, tmp_path: Path) -> None:
+def test_without_a_compiler_an_int8_folder_runs_in_fp32(heedful: Command, int8: Path, tmp_path: Path) -> None:
     bare = {"PATH": str(tmp_path), "CXX": "", "HEEDFUL_CACHE": str(tmp_path)}
     result = heedful("translate", "-m", int8, "--to", "fr", "--json", "where is the station", **bare)
     assert result.returncode == 0
@@ -103,7 +104,7 @@ def test_without_a_compiler_an_int8_folder_runs_in_fp32(heedful, int8: Path, tmp
     assert result.stdout == expected.stdout
 
 
-def test_without_a_cache_folder_the_model_runs_in_fp32(heedful, int8: Path, tmp_path: Path) -> None:
+def test_without_a_cache_folder_the_model_runs_in_fp32(heedful: Command, int8: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     cache = str(tmp_path / "file" / "cache")
     result = heedful("translate", "-m", int8, "--to", "fr", "where is the station", HEEDFUL_CACHE=cache)
@@ -112,7 +113,7 @@ def test_without_a_cache_folder_the_model_runs_in_fp32(heedful, int8: Path, tmp_
 
 
 @needs_compiler
-def test_who_waits_for_the_compiler_is_told_once(heedful, int8: Path, tmp_path: Path) -> None:
+def test_who_waits_for_the_compiler_is_told_once(heedful: Command, int8: Path, tmp_path: Path) -> None:
     """A compiler that has its answer ready: the real one would take most of the time of this file."""
     compiler = tmp_path / "compiler"
     compiler.write_text(

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from heedful.config import load_config
+from tests.support.commands import Command
+from tests.support.small_run import SmallRun
 
 SHORT = [
     "training.max_steps=40",
@@ -28,7 +30,7 @@ def records(run: Path) -> list[dict[str, object]]:
     return [{name: value for name, value in json.loads(line).items() if name != "timing"} for line in lines]
 
 
-def test_a_run_folder_holds_everything_a_run_is(small_run) -> None:
+def test_a_run_folder_holds_everything_a_run_is(small_run: SmallRun) -> None:
     run = small_run.run
     names = {path.name for path in run.iterdir() if not path.name.startswith(".")}
     assert names == {
@@ -45,13 +47,13 @@ def test_a_run_folder_holds_everything_a_run_is(small_run) -> None:
     assert {"step", "source", "translation", "reference"} <= sample.keys()
 
 
-def test_the_log_is_plain_lines_when_stderr_is_no_terminal(small_run) -> None:
+def test_the_log_is_plain_lines_when_stderr_is_no_terminal(small_run: SmallRun) -> None:
     assert "3,000 training pairs of 3,000." in small_run.stderr
     assert "step 240/240" in small_run.stderr
     assert "\x1b" not in small_run.stderr
 
 
-def test_going_on_with_a_finished_run_changes_nothing(heedful, small_run) -> None:
+def test_going_on_with_a_finished_run_changes_nothing(heedful: Command, small_run: SmallRun) -> None:
     before = (small_run.run / "model" / "manifest.json").read_bytes()
     result = heedful("train", "small.toml", "--resume", cwd=small_run.root, HEEDFUL_CACHE=str(small_run.root / "cache"))
     assert result.returncode == 0, result.stderr.decode()
@@ -59,7 +61,9 @@ def test_going_on_with_a_finished_run_changes_nothing(heedful, small_run) -> Non
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_interrupted_and_resumed_equals_uninterrupted(heedful, corpus_folder: Path, number: int, code: int) -> None:
+def test_interrupted_and_resumed_equals_uninterrupted(
+    heedful: Command, corpus_folder: Path, number: int, code: int
+) -> None:
     cache = str(corpus_folder / "cache")
     whole = heedful("train", "small.toml", "name=whole", *SHORT, cwd=corpus_folder, HEEDFUL_CACHE=cache)
     assert whole.returncode == 0, whole.stderr.decode()
@@ -83,7 +87,9 @@ def test_interrupted_and_resumed_equals_uninterrupted(heedful, corpus_folder: Pa
     assert weights[0] == weights[1]
 
 
-def test_going_on_with_an_edited_corpus_is_refused_and_names_the_file(heedful, small_run, tmp_path: Path) -> None:
+def test_going_on_with_an_edited_corpus_is_refused_and_names_the_file(
+    heedful: Command, small_run: SmallRun, tmp_path: Path
+) -> None:
     shutil.copytree(small_run.root, tmp_path / "copy")
     corpus = tmp_path / "copy" / "train.en"
     before = corpus.read_bytes()

@@ -10,50 +10,28 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from heedful.config.models import TransformerConfig
 from heedful.config.training import NoRegularizer, TrainingConfig, ValidationConfig
+from heedful.data.batch import Batch
 from heedful.errors import HeedfulError
 from heedful.models.build import build_model
-from heedful.training.durability.journal import Listener, Record
+from heedful.training.durability.journal import Observer, Record, Silent
 from heedful.training.durability.run_lock import RunLock
-from heedful.training.loop import Run, TrainingTask, Validation, start_state, train
-from heedful.training.losses.sequence import sequence_loss
+from heedful.training.job import Validation
+from heedful.training.loop import Run, start_state, train
+from heedful.training.losses.sequence import SequenceLoss
 
 PAD_ID, BOS_ID, EOS_ID, VOCAB = 0, 1, 2, 20
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Sequences to be copied."""
-
-    source_ids: Tensor
-    target_input_ids: Tensor
-    target_output_ids: Tensor
-    num_target_tokens: int
-
-    @property
-    def source_mask(self) -> Tensor:
-        return self.source_ids != PAD_ID
-
-    @property
-    def target_mask(self) -> Tensor:
-        return self.target_output_ids != PAD_ID
-
-    def to(self, device: torch.device, *, non_blocking: bool = False) -> "Pairs":
-        return self
-
-    def split(self, count: int) -> Sequence["Pairs"]:
-        raise NotImplementedError("these batches fit into any memory")
-
-
-def pairs_at(position: int) -> Pairs:
+def pairs_at(position: int) -> Batch:
     generator = torch.Generator().manual_seed(position)
     words = torch.randint(3, VOCAB, (8, 6), generator=generator)
     words[torch.arange(6) >= torch.randint(2, 7, (8, 1), generator=generator)] = PAD_ID
@@ -61,16 +39,28 @@ def pairs_at(position: int) -> Pairs:
     source = torch.cat([words, end], dim=1)
     source[torch.arange(8), (words != PAD_ID).sum(dim=1)] = EOS_ID
     shifted = torch.cat([torch.full((8, 1), BOS_ID), source[:, :-1]], dim=1).masked_fill(source == PAD_ID, PAD_ID)
-    return Pairs(source, shifted, source, int((source != PAD_ID).sum()))
+    return Batch(source, shifted, source, (source != PAD_ID).sum(dim=1).numpy(), np.arange(8), PAD_ID)
 
 
-def pairs_from(position: int) -> Iterator[Pairs]:
-    while True:
-        yield pairs_at(position)
-        position += 1
+class CopyJob:
+    """A Transformer that learns to copy."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.loss = SequenceLoss(model, label_smoothing=0.1, regularizer=NoRegularizer())
+
+    def batches_from(self, position: int) -> Iterator[Batch]:
+        while True:
+            yield pairs_at(position)
+            position += 1
+
+    def validate(self, model: nn.Module) -> Validation:
+        assert model is self.loss.model
+        found = self.loss(pairs_at(10**6))
+        loss_sum = found.loss_sum.item()
+        return Validation({"loss": loss_sum / found.num_items}, [{"source": "…", "loss": loss_sum}])
 
 
-def train_in(folder: Path, listeners: Sequence[Listener]) -> None:
+def train_in(folder: Path, observer: Observer) -> None:
     config = TrainingConfig.model_validate(
         {
             "max_steps": 40,
@@ -88,31 +78,26 @@ def train_in(folder: Path, listeners: Sequence[Listener]) -> None:
     )
     generator = torch.Generator().manual_seed(11)
     model = build_model(shape, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=PAD_ID, generator=generator)
-    loss = sequence_loss(label_smoothing=0.1, regularizer=NoRegularizer())
-
-    def validate(model: nn.Module) -> Validation:
-        found = loss(model, pairs_at(10**6))
-        return Validation(
-            {"loss": found.loss_sum.item() / found.num_tokens}, [{"source": "…", "loss": found.loss_sum.item()}]
-        )
-
-    task = TrainingTask(pairs_from, loss, validate)
+    job = CopyJob(model)
     validation = ValidationConfig(every_steps=8, metric="loss")
     with RunLock(folder):
-        train(start_state(model, config), task, Run(folder, config, validation, seed=5, dim=32, listeners=listeners))
+        train(start_state(model, config), job, Run(folder, config, validation, seed=5, dim=32, observer=observer))
 
 
-def signal_at(step: int, number: int) -> Listener:
-    def listen(record: Record) -> None:
-        if record["step"] == step and record["kind"] == "train":
-            os.kill(os.getpid(), number)
+class SignalAt(Silent):
+    """Sends its own process a signal when a step is told."""
 
-    return listen
+    def __init__(self, step: int, number: int) -> None:
+        self.step, self.number = step, number
+
+    def show(self, record: Record) -> None:
+        if record["step"] == self.step and record["kind"] == "train":
+            os.kill(os.getpid(), self.number)
 
 
-def run_child(folder: Path, listeners: Sequence[Listener]) -> int:
+def run_child(folder: Path, observer: Observer) -> int:
     try:
-        train_in(folder, listeners)
+        train_in(folder, observer)
     except HeedfulError as error:
         print(error, file=sys.stderr, flush=True)
         return error.exit_code
@@ -126,7 +111,7 @@ def main() -> None:
         folder, number, when, *amount = line.split()
         child = os.fork()
         if child == 0:
-            os._exit(run_child(Path(folder), [signal_at(int(amount[0]), int(number))] if when == "at" else []))
+            os._exit(run_child(Path(folder), SignalAt(int(amount[0]), int(number)) if when == "at" else Silent()))
         if when == "after":
             time.sleep(float(amount[0]))
             os.kill(child, int(number))

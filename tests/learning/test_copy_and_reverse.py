@@ -5,68 +5,36 @@ nonsense. Without positions the source is a bag of symbols, which has no reverse
 """
 
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from heedful.config.models import ModelConfig, RecurrentConfig, TransformerConfig
 from heedful.config.training import NoRegularizer, TrainingConfig, ValidationConfig
-from heedful.decoding.greedy import greedy_search
+from heedful.data.batch import Batch, collate
+from heedful.decoding import SearchRequest, greedy_search
 from heedful.models.build import build_model
 from heedful.training.durability.journal import Journal
-from heedful.training.loop import Run, TrainingTask, Validation, start_state, train
-from heedful.training.losses.sequence import sequence_loss
+from heedful.training.job import Validation
+from heedful.training.loop import Run, start_state, train
+from heedful.training.losses.sequence import SequenceLoss
+from tests.support.jobs import FunctionJob
 
 PAD_ID, BOS_ID, EOS_ID, VOCAB, LONGEST = 0, 1, 2, 13, 6
 STEPS = {"copy": 300, "reverse": 585}
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Sequences of symbols and what they should become, [batch, length]."""
-
-    source_ids: Tensor
-    target_output_ids: Tensor
-
-    @property
-    def target_input_ids(self) -> Tensor:
-        return torch.cat(
-            [torch.full_like(self.target_output_ids[:, :1], BOS_ID), self.target_output_ids[:, :-1]], dim=1
-        )
-
-    @property
-    def source_mask(self) -> Tensor:
-        return self.source_ids != PAD_ID
-
-    @property
-    def target_mask(self) -> Tensor:
-        return self.target_output_ids != PAD_ID
-
-    @property
-    def num_target_tokens(self) -> int:
-        return int(self.target_mask.sum())
-
-    def to(self, device: torch.device, *, non_blocking: bool = False) -> "Pairs":
-        return self
-
-    def split(self, count: int) -> Sequence["Pairs"]:
-        raise NotImplementedError("these batches fit into any memory")
-
-
-def make_pairs(task: str, seed: int, rows: int = 64) -> Pairs:
+def make_pairs(task: str, seed: int, rows: int = 64) -> Batch:
     """Draw sequences of 1 to LONGEST symbols."""
     chance = random.Random(seed)
     sources = [[chance.randrange(3, VOCAB) for _ in range(chance.randint(1, LONGEST))] for _ in range(rows)]
     targets = [source if task == "copy" else source[::-1] for source in sources]
 
-    def pad(sequences: Sequence[list[int]]) -> Tensor:
-        return torch.tensor([[*ids, EOS_ID] + [PAD_ID] * (LONGEST - len(ids)) for ids in sequences])
-
-    return Pairs(pad(sources), pad(targets))
+    sides = [[[*ids, EOS_ID] for ids in sequences] for sequences in (sources, targets)]
+    return collate(*sides, bos_id=BOS_ID, pad_id=PAD_ID, source_len=LONGEST + 1, target_len=LONGEST + 1)
 
 
 def look_ahead(model: nn.Module) -> None:
@@ -114,32 +82,30 @@ def learn(folder: Path, task: str, shape: ModelConfig, *, causal: bool = True) -
     if not causal:
         look_ahead(model)
 
-    def batches_from(position: int) -> Iterator[Pairs]:
+    def batches_from(position: int) -> Iterator[Batch]:
         while True:
             yield make_pairs(task, seed + 1 + position)
             position += 1
 
     def validate(model: nn.Module) -> Validation:
         unseen = make_pairs(task, seed, rows=200)
-        found = greedy_search(
-            model,
-            unseen.source_ids,
-            unseen.source_mask,
-            bos_id=BOS_ID,
-            eos_id=EOS_ID,
-            max_lengths=[LONGEST + 4] * 200,
-            forbidden_ids=(PAD_ID, BOS_ID),
+        request = SearchRequest(
+            bos_id=BOS_ID, eos_id=EOS_ID, max_lengths=[LONGEST + 4] * 200, forbidden_ids=(PAD_ID, BOS_ID)
         )
+        found = greedy_search(model, unseen.source_ids, unseen.source_mask, request)
         wanted = [[i for i in ids if i > EOS_ID] for ids in unseen.target_output_ids.tolist()]
         right = sum(one.token_ids == other for one, other in zip(found, wanted, strict=True))
         return Validation({"loss": 1 - right / 200})
 
-    loss = sequence_loss(label_smoothing=0.0, regularizer=NoRegularizer())
+    loss = SequenceLoss(model, label_smoothing=0.0, regularizer=NoRegularizer())
     run = Run(folder, config, ValidationConfig(every_steps=steps, metric="loss"), seed=seed, dim=48)
-    train(start_state(model, config), TrainingTask(batches_from, loss, validate), run)
+    train(start_state(model, config), FunctionJob(loss, batches_from, validate), run)
     *_, last, validation = Journal(folder / "metrics.jsonl").records()
-    print(f"{task}: {1 - validation['loss']:.1%} exact, loss {last['loss']:.4f}")
-    return 1 - validation["loss"], last["loss"]
+    wrong, last_loss = validation["loss"], last["loss"]
+    assert isinstance(wrong, float)
+    assert isinstance(last_loss, float)
+    print(f"{task}: {1 - wrong:.1%} exact, loss {last_loss:.4f}")
+    return 1 - wrong, last_loss
 
 
 @pytest.mark.slow
@@ -148,20 +114,20 @@ def learn(folder: Path, task: str, shape: ModelConfig, *, causal: bool = True) -
     [("copy", transformer(norm="post")), ("reverse", transformer()), ("copy", RECURRENT), ("reverse", RECURRENT)],
     ids=["copy-post", "reverse-pre", "copy-recurrent", "reverse-recurrent"],
 )
-def test_it_learns(tmp_path, task, shape):
+def test_it_learns(tmp_path: Path, task: str, shape: ModelConfig) -> None:
     exact, _ = learn(tmp_path, task, shape)
     assert exact >= 0.98
 
 
 @pytest.mark.slow
-def test_without_the_causal_mask_it_only_seems_to_learn(tmp_path):
+def test_without_the_causal_mask_it_only_seems_to_learn(tmp_path: Path) -> None:
     exact, loss = learn(tmp_path, "copy", transformer(norm="post"), causal=False)
     assert loss < 0.1
     assert exact < 0.5
 
 
 @pytest.mark.slow
-def test_without_positions_it_cannot_reverse(tmp_path):
+def test_without_positions_it_cannot_reverse(tmp_path: Path) -> None:
     exact, loss = learn(tmp_path, "reverse", transformer(positions="none"))
     assert exact < 0.5
     assert loss > 0.1

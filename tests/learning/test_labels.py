@@ -19,8 +19,9 @@ from heedful.data.stream import prefetch
 from heedful.models.build import build_classifier
 from heedful.nn.ngrams import NgramCounts
 from heedful.tasks.classification.validate import ClassificationValidator
-from heedful.training.loop import Run, TrainingTask, start_state, train
-from heedful.training.losses.labels import classification_loss
+from heedful.training.loop import Run, start_state, train
+from heedful.training.losses.labels import ClassificationLoss
+from tests.support.jobs import FunctionJob
 
 PAD, BOS, FIRST, SECOND, VOCAB = 0, 1, 2, 3, 20
 
@@ -76,10 +77,10 @@ def accuracy(tmp_path: Path, task: Any, steps: int, **settings: Any) -> float:
         {"max_steps": steps, "label_smoothing": 0.0, "schedule": {"kind": "cosine", "peak": 1e-2, "warmup_steps": 20}}
     )
     state = start_state(model, training)
-    loss = classification_loss(label_smoothing=0.0, regularizer=NoRegularizer())
+    loss = ClassificationLoss(model, label_smoothing=0.0, regularizer=NoRegularizer())
     validation = ClassificationValidation(every_steps=steps)
     run = Run(folder=tmp_path, training=training, validation=validation, seed=1, dim=32)
-    train(state, TrainingTask(lambda start: prefetch(stream, start), loss, validator), run)
+    train(state, FunctionJob(loss, lambda start: prefetch(stream, start), validator.validate), run)
     return state.scores[steps]
 
 

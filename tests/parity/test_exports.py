@@ -1,18 +1,20 @@
 """Our models, exported, compute the same thing in other people's engines."""
 
 from pathlib import Path
+from typing import Any
 
 import ctranslate2
 import pytest
 import torch
 from transformers import MarianMTModel
 
-from heedful.decoding import search
 from heedful.interop import export_ctranslate2, export_marian, import_marian
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder, restore_model
 from heedful.text.tokenizer import Tokenizer
 from tests.support.marian_folder import make_sentences, write_marian_folder
 from tests.support.own_model import make_own_model
+from tests.support.searches import search
 
 
 @pytest.mark.parametrize(
@@ -25,14 +27,14 @@ from tests.support.own_model import make_own_model
     ],
     ids=["interleaved", "halves", "two_way", "untied"],
 )
-def test_marian_export_has_our_logits(shape: dict, tmp_path: Path) -> None:
+def test_marian_export_has_our_logits(shape: dict[str, Any], tmp_path: Path) -> None:
     folder = make_own_model(**shape)
     export_marian(folder, tmp_path / "marian")
     theirs = MarianMTModel.from_pretrained(tmp_path / "marian").eval()
     generator = torch.Generator().manual_seed(1)
-    source_ids = torch.randint(4, folder.source_vocab_size, (5, 9), generator=generator)
+    source_ids = torch.randint(4, folder.description.source_vocab_size, (5, 9), generator=generator)
     source_mask = torch.arange(9) < torch.tensor([[9], [1], [4], [6], [8]])
-    target_ids = torch.randint(4, folder.target_vocab_size, (5, 7), generator=generator)
+    target_ids = torch.randint(4, folder.description.target_vocab_size, (5, 7), generator=generator)
 
     with torch.no_grad():
         logits = restore_model(folder)(source_ids, source_mask, target_ids)
@@ -41,7 +43,7 @@ def test_marian_export_has_our_logits(shape: dict, tmp_path: Path) -> None:
     torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
 
 
-def greedy_pieces(folder: ModelFolder, texts: list[str]) -> list[list[str]]:
+def greedy_pieces(folder: ModelFolder[TranslatorDescription], texts: list[str]) -> list[list[str]]:
     model, tokenizer = restore_model(folder), Tokenizer.from_json(folder.tokenizer_json)
     rows = [torch.tensor(ids) for ids in tokenizer.encode_source_batch(texts)]
     source_ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=tokenizer.pad_id)
@@ -58,7 +60,7 @@ def greedy_pieces(folder: ModelFolder, texts: list[str]) -> list[list[str]]:
     return [[tokenizer.target_piece(i) for i in hypotheses[0].token_ids] for hypotheses in found]
 
 
-def assert_ctranslate2_agrees(folder: ModelFolder, out: Path) -> None:
+def assert_ctranslate2_agrees(folder: ModelFolder[TranslatorDescription], out: Path) -> None:
     texts = make_sentences(30, seed=5)
     export_ctranslate2(folder, out)
     tokenizer = Tokenizer.from_json(folder.tokenizer_json)
@@ -83,7 +85,7 @@ def assert_ctranslate2_agrees(folder: ModelFolder, out: Path) -> None:
     ],
     ids=["post", "pre", "learned"],
 )
-def test_ctranslate2_writes_our_greedy_tokens(shape: dict, tmp_path: Path) -> None:
+def test_ctranslate2_writes_our_greedy_tokens(shape: dict[str, Any], tmp_path: Path) -> None:
     assert_ctranslate2_agrees(make_own_model(**shape), tmp_path / "ct2")
 
 

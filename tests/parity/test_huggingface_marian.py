@@ -7,12 +7,13 @@ import torch
 from torch import Tensor
 from transformers import MarianMTModel, MarianTokenizer
 
-from heedful.decoding import search
 from heedful.interop import export_marian, import_marian
 from heedful.interop.marian_weights import layers_from_marian
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder, restore_model
 from heedful.text.tokenizer import Tokenizer
 from tests.support.marian_folder import make_sentences, write_marian_folder
+from tests.support.searches import search
 
 
 @pytest.fixture(scope="module")
@@ -28,22 +29,22 @@ def theirs(folder: Path) -> MarianMTModel:
 
 
 @pytest.fixture(scope="module")
-def imported(folder: Path) -> ModelFolder:
+def imported(folder: Path) -> ModelFolder[TranslatorDescription]:
     return import_marian(folder)
 
 
-def padded(imported: ModelFolder) -> tuple[Tensor, Tensor]:
+def padded(imported: ModelFolder[TranslatorDescription]) -> tuple[Tensor, Tensor]:
     tokenizer = Tokenizer.from_json(imported.tokenizer_json)
     rows = [torch.tensor(ids) for ids in tokenizer.encode_source_batch(make_sentences(12, seed=9))]
     source_ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=tokenizer.pad_id)
     return source_ids, source_ids != tokenizer.pad_id
 
 
-def test_logits_and_gradients_equal_theirs(theirs: MarianMTModel, imported: ModelFolder) -> None:
+def test_logits_and_gradients_equal_theirs(theirs: MarianMTModel, imported: ModelFolder[TranslatorDescription]) -> None:
     ours = restore_model(imported)
     source_ids, source_mask = padded(imported)
     target_ids = torch.randint(1, 100, (12, 7), generator=torch.Generator().manual_seed(4))
-    target_ids[:, 0] = imported.special_ids.bos
+    target_ids[:, 0] = imported.description.special_ids.bos
 
     logits = ours(source_ids, source_mask, target_ids)
     expected = theirs(input_ids=source_ids, attention_mask=source_mask.long(), decoder_input_ids=target_ids).logits
@@ -58,16 +59,18 @@ def test_logits_and_gradients_equal_theirs(theirs: MarianMTModel, imported: Mode
     for name, gradient in gradients.items():
         torch.testing.assert_close(ours.get_parameter(name).grad, gradient, atol=1e-5, rtol=1e-5)
     # Their embedding gives no gradient to the padding symbol, even where it is the start symbol that is read.
-    rows = torch.arange(imported.source_vocab_size) != imported.special_ids.pad
+    rows = torch.arange(imported.description.source_vocab_size) != imported.description.special_ids.pad
     embedding = ours.source_embedding.weight.grad
     torch.testing.assert_close(embedding[rows], theirs.model.shared.weight.grad[rows], atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_search_finds_the_tokens_of_generate(theirs: MarianMTModel, imported: ModelFolder, beam_size: int) -> None:
+def test_search_finds_the_tokens_of_generate(
+    theirs: MarianMTModel, imported: ModelFolder[TranslatorDescription], beam_size: int
+) -> None:
     ours = restore_model(imported)
     source_ids, source_mask = padded(imported)
-    special = imported.special_ids
+    special = imported.description.special_ids
 
     found = search(
         ours,
@@ -80,7 +83,7 @@ def test_search_finds_the_tokens_of_generate(theirs: MarianMTModel, imported: Mo
         forbidden_ids=(special.pad,),
         length_penalty=0.0,
     )
-    expected = theirs.generate(
+    expected = theirs.generate(  # type: ignore[misc]
         input_ids=source_ids,
         attention_mask=source_mask.long(),
         num_beams=beam_size,
@@ -100,7 +103,7 @@ def test_search_finds_the_tokens_of_generate(theirs: MarianMTModel, imported: Mo
 HARD_TEXTS = ["", "  two  spaces ", "ﬁne ① Ａ", "unseen Ж漢字 here", "ka\tlo\u00a0mi", "…«»", "KALO 12,5", "mi\u2028ro"]
 
 
-def test_tokens_are_those_of_the_marian_tokenizer(folder: Path, imported: ModelFolder) -> None:
+def test_tokens_are_those_of_the_marian_tokenizer(folder: Path, imported: ModelFolder[TranslatorDescription]) -> None:
     theirs = MarianTokenizer.from_pretrained(folder)
     ours = Tokenizer.from_json(imported.tokenizer_json)
     for text in make_sentences(300, seed=7) + HARD_TEXTS:
@@ -112,7 +115,9 @@ def test_tokens_are_those_of_the_marian_tokenizer(folder: Path, imported: ModelF
             assert ours.decode_target(ids) == theirs.decode(ids, skip_special_tokens=True)
 
 
-def test_exported_folder_is_the_imported_one(folder: Path, imported: ModelFolder, tmp_path: Path) -> None:
+def test_exported_folder_is_the_imported_one(
+    folder: Path, imported: ModelFolder[TranslatorDescription], tmp_path: Path
+) -> None:
     export_marian(imported, tmp_path / "back")
     model, original = MarianMTModel.from_pretrained(tmp_path / "back"), MarianMTModel.from_pretrained(folder)
     for name, tensor in original.state_dict().items():

@@ -42,7 +42,7 @@ def converted(theirs: dict[str, Tensor], num_layers: int) -> dict[str, Tensor]:
 
 
 @pytest.fixture(params=SETTINGS)
-def golden(request) -> tuple[TransformerXL, dict[str, Tensor]]:
+def golden(request: pytest.FixtureRequest) -> tuple[TransformerXL, dict[str, Tensor]]:
     tensors = load_file(GOLDEN / f"transfo_xl_{request.param}.safetensors")
     weights = {name.removeprefix("weights/"): value for name, value in tensors.items() if name.startswith("weights/")}
     model = TransformerXL(
@@ -59,7 +59,9 @@ def golden(request) -> tuple[TransformerXL, dict[str, Tensor]]:
     return model.eval(), tensors
 
 
-def test_states_probabilities_and_memory_of_two_segments_are_theirs(golden):
+def test_states_probabilities_and_memory_of_two_segments_are_theirs(
+    golden: tuple[TransformerXL, dict[str, Tensor]],
+) -> None:
     model, theirs = golden
     memory = model.empty_memory(2, 4)
     memory = SegmentMemory(memory.states, torch.full((2,), 4))  # theirs begins with zeros that it looks at
@@ -72,7 +74,7 @@ def test_states_probabilities_and_memory_of_two_segments_are_theirs(golden):
         torch.testing.assert_close(memory.states, theirs[f"memory/{number}"].transpose(1, 2), rtol=1e-5, atol=1e-5)
 
 
-def test_the_files_are_no_accident(golden):
+def test_the_files_are_no_accident(golden: tuple[TransformerXL, dict[str, Tensor]]) -> None:
     model, theirs = golden
     assert theirs["log_probs/0"].exp().sum(-1).allclose(torch.ones(2, 5))
     fresh, _ = model(theirs["token_ids"][:, 5:], model.empty_memory(2, 4))

@@ -5,18 +5,21 @@ compute the same function. What is left comes of activations halfway between two
 to the other there: every difference beyond that is a mistake in the engine.
 """
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
 
 from heedful.config.models import LearnedPositions, NoPositions, SinusoidalPositions, TransformerConfig
-from heedful.decoding.search import search
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.engines.int8.library import NativeUnavailableError
 from heedful.models.build import build_model
 from heedful.models.transformer import Transformer
 from heedful.nn.embedding import OutputProjection
 from heedful.storage.quantized_weights import quantize_rows
+from tests.support.families import as_transformer
+from tests.support.searches import search
 
 VOCAB = 515  # no multiple of anything: the last group of outputs is partly empty
 
@@ -33,7 +36,7 @@ CONFIGS = {
 }
 
 
-def rounded_model(seed: int = 0, **settings: object) -> Transformer:
+def rounded_model(seed: int = 0, **settings: Any) -> Transformer:
     """Build a small model whose matrices the engine can hold exactly."""
     shape = {"dim": 64, "num_heads": 4, "hidden_dim": 128, "num_encoder_layers": 2, "num_decoder_layers": 2}
     generator = torch.Generator().manual_seed(seed)
@@ -46,7 +49,7 @@ def rounded_model(seed: int = 0, **settings: object) -> Transformer:
                 parameter.copy_(values * scales.unsqueeze(1))
             else:  # biases and gains start at 0 and 1, where a forgotten one would not show
                 parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
-    return model
+    return as_transformer(model)
 
 
 def round_activations(model: Transformer, engine: Int8Transformer) -> None:
@@ -160,11 +163,12 @@ def test_minus_infinity_in_the_output_bias_is_a_token_that_is_never_chosen() -> 
 def test_the_search_finds_what_it_finds_with_the_float_model(beam_size: int) -> None:
     model = rounded_model(seed=3)
     source_ids, source_mask = sentences()
+    decodables: list[Any] = [model, Int8Transformer(model, threads=2)]
     found = [
         search(
             decodable, source_ids, source_mask, bos_id=1, eos_id=2, max_lengths=[12] * 5, beam_size=beam_size, n_best=1
         )
-        for decodable in (model, Int8Transformer(model, threads=2))
+        for decodable in decodables
     ]
     same = [a[0].token_ids == b[0].token_ids for a, b in zip(*found, strict=True)]
     assert sum(same) >= 4, "random weights may put two tokens within the rounding of each other, but not often"

@@ -74,9 +74,18 @@ Multiply = Callable[[Layer, np.ndarray, int], Product]
 @pytest.fixture(scope="module", params=WITHOUT)
 def multiply(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Multiply:
     folder: Path = tmp_path_factory.mktemp("products")
+    compiler = find_compiler()
+    assert compiler is not None
     (folder / "harness.cpp").write_text(HARNESS)
-    command = [find_compiler(), *FLAGS, *WITHOUT[request.param], f"-I{SOURCES}", folder / "harness.cpp"]
-    subprocess.run([*command, "-o", folder / "harness.so"], check=True)
+    command: list[str | Path] = [
+        *FLAGS,
+        *WITHOUT[request.param],
+        f"-I{SOURCES}",
+        folder / "harness.cpp",
+        "-o",
+        folder / "harness.so",
+    ]
+    subprocess.run([compiler, *command], check=True)
     library = ctypes.CDLL(str(folder / "harness.so"))
 
     def run(layer: Layer, x: np.ndarray, threads: int = 1) -> Product:

@@ -1,5 +1,7 @@
 """The whole model against a NumPy transcription of the paper that shares no code with it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ from heedful.config.models import TransformerConfig
 from heedful.models import Transformer, build_model
 from heedful.nn import sinusoidal_table
 from tests.support import numpy_transformer as paper
+from tests.support.families import as_transformer
 
 HEADS = 4
 
@@ -19,36 +22,40 @@ def build() -> Transformer:
     model = build_model(config, source_vocab_size=23, target_vocab_size=23, pad_id=0, generator=generator)
     for parameter in model.parameters():  # zero biases and identity norms would hide a forgotten term
         nn.init.normal_(parameter, std=0.3, generator=generator)
-    return model.eval()
+    return as_transformer(model.eval())
+
+
+Parameters = tuple[torch.Tensor, torch.Tensor]
+"""A matrix and its bias."""
 
 
 def array(tensor: torch.Tensor) -> paper.Array:
     return tensor.detach().double().numpy()
 
 
-def attention(query: tuple, key: tuple, value: tuple, output: nn.Linear) -> dict:
+def attention(query: Parameters, key: Parameters, value: Parameters, output: nn.Linear) -> dict[str, Any]:
     weights = {}
     for letter, (matrix, bias) in {"Q": query, "K": key, "V": value, "O": (output.weight, output.bias)}.items():
         weights[f"W_{letter}"], weights[f"b_{letter}"] = array(matrix).T, array(bias)
     return weights
 
 
-def self_attention(module: nn.Module) -> dict:
+def self_attention(module: nn.Module) -> dict[str, Any]:
     packed = module.query_key_value
-    thirds = list(zip(packed.weight.chunk(3), packed.bias.chunk(3), strict=True))
-    return attention(*thirds, module.output)
+    query, key, value = zip(packed.weight.chunk(3), packed.bias.chunk(3), strict=True)
+    return attention(query, key, value, module.output)
 
 
-def cross_attention(module: nn.Module) -> dict:
+def cross_attention(module: nn.Module) -> dict[str, Any]:
     key, value = zip(module.key_value.weight.chunk(2), module.key_value.bias.chunk(2), strict=True)
     return attention((module.query.weight, module.query.bias), key, value, module.output)
 
 
-def norm(residual: nn.Module) -> dict:
+def norm(residual: nn.Module) -> dict[str, Any]:
     return {"gain": array(residual.norm.weight), "bias": array(residual.norm.bias)}
 
 
-def feed_forward(module: nn.Module) -> dict:
+def feed_forward(module: nn.Module) -> dict[str, Any]:
     expand, contract = module.expand, module.contract
     return {
         "W_1": array(expand.weight).T,
@@ -58,7 +65,7 @@ def feed_forward(module: nn.Module) -> dict:
     }
 
 
-def in_paper_symbols(layer: nn.Module) -> dict:
+def in_paper_symbols(layer: nn.Module) -> dict[str, Any]:
     weights = {
         "attention": self_attention(layer.self_attention),
         "attention_norm": norm(layer.self_attention_residual),

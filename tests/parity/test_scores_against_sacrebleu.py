@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sacrebleu.metrics.bleu import BLEU
@@ -40,7 +41,7 @@ def sacrebleu(*arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True).stdout
 
 
-def test_values_and_intervals(corpus):
+def test_values_and_intervals(corpus: tuple[Path, list[list[str]]]) -> None:
     folder, [reference, baseline, _] = corpus
     files = (str(folder / "reference"), "-i", str(folder / "baseline"))
     answer = json.loads(sacrebleu(*files, "--confidence", "-w", "4", "-f", "json"))
@@ -54,7 +55,7 @@ def test_values_and_intervals(corpus):
         assert score.signature == entry["signature"]
 
 
-def test_p_values(corpus):
+def test_p_values(corpus: tuple[Path, list[list[str]]]) -> None:
     folder, [reference, baseline, system] = corpus
     files = (str(folder / "reference"), "-i", str(folder / "baseline"), str(folder / "system"))
     # Its JSON of a paired test cannot be written (a float32 is in it), so the printed table is read.
@@ -67,13 +68,14 @@ def test_p_values(corpus):
         assert f"{comparison.system.value:.4f}" in table
 
 
-def test_a_paired_test_with_several_references(corpus):
+def test_a_paired_test_with_several_references(corpus: tuple[Path, list[list[str]]]) -> None:
     _, [reference, baseline, system] = corpus
     # Two of three lines have a second reference: the first with its words exchanged pairwise.
     second = [_exchanged(line) if number % 3 else None for number, line in enumerate(reference)]
     systems = [("baseline", baseline), ("system", system)]
     metrics = {"BLEU": BLEU(force=True), "chrF2": CHRF(), "TER": TER()}
-    signatures, results = PairedTest(systems, metrics, [reference, second], test_type="bs")()
+    references: list[Any] = [reference, second]
+    signatures, results = PairedTest(systems, metrics, references, test_type="bs")()
     grouped = [[first] if other is None else [first, other] for first, other in zip(reference, second, strict=True)]
     for comparison in compare_systems(baseline, system, grouped):
         name = comparison.system.name

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from heedful.config.models import TransformerConfig
 from heedful.models import Transformer, build_model
+from tests.support.families import as_transformer
 
 DIM, HEADS, HIDDEN, VOCAB = 32, 4, 48, 29
 
@@ -21,7 +22,7 @@ def build_ours(norm: str, activation: str) -> Transformer:
         activation=activation,
         dropout=0.0,
     )
-    return build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0)
+    return as_transformer(build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0))
 
 
 def build_torch(norm: str, activation: str) -> nn.Transformer:
@@ -36,6 +37,11 @@ def build_torch(norm: str, activation: str) -> nn.Transformer:
     for parameter in theirs.parameters():  # zero biases and identity norms would hide a forgotten term
         nn.init.normal_(parameter, std=0.3)
     return theirs
+
+
+def gradient_of(parameter: nn.Parameter) -> Tensor:
+    assert parameter.grad is not None
+    return parameter.grad
 
 
 def in_our_names(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -91,9 +97,9 @@ def test_outputs_and_gradients_equal_torch(norm: str, activation: str) -> None:
     direction = torch.randn_like(hidden) / hidden.numel() ** 0.5
     (hidden * direction).sum().backward()
     (expected * direction).sum().backward()
-    gradients = in_our_names({name: parameter.grad for name, parameter in theirs.named_parameters()})
+    gradients = in_our_names({name: gradient_of(parameter) for name, parameter in theirs.named_parameters()})
     for name, gradient in gradients.items():
-        close(ours.get_parameter(name).grad, gradient)
+        close(gradient_of(ours.get_parameter(name)), gradient)
 
 
 def test_embedding_and_its_gradient_equal_torch_embedding_times_root_of_dim() -> None:
@@ -108,4 +114,4 @@ def test_embedding_and_its_gradient_equal_torch_embedding_times_root_of_dim() ->
     (theirs(ids) * DIM**0.5 * direction).sum().backward()
 
     close(ours(ids), theirs(ids) * DIM**0.5)
-    close(ours.weight.grad, theirs.weight.grad)
+    close(gradient_of(ours.weight), gradient_of(theirs.weight))

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.data.packing import epoch_plan, num_batches, padded_length, repetitions
+from heedful.data.packing import EpochPlan, PlannedBatch, epoch_plan, num_batches, padded_length, repetitions
 
 lengths = st.lists(st.tuples(st.integers(1, 300), st.integers(1, 300)), min_size=1, max_size=200)
 budgets = st.integers(1, 5000)
@@ -16,19 +16,23 @@ def sides(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
     return both[:, 0], both[:, 1]
 
 
+def batches_of(plan: EpochPlan) -> list[PlannedBatch]:
+    return [plan[index] for index in range(len(plan))]
+
+
 @given(lengths, budgets, seeds, st.integers(0, 1000))
 def test_every_pair_is_in_exactly_one_batch(pairs: list[tuple[int, int]], budget: int, seed: int, epoch: int) -> None:
     plan = epoch_plan(*sides(pairs), batch_tokens=budget, seed=seed, epoch=epoch)
     assert sorted(plan.example_ids.tolist()) == list(range(len(pairs)))
-    assert sum(len(batch.example_ids) for batch in plan) == len(pairs)
-    assert all(len(batch.example_ids) for batch in plan)
+    assert sum(len(batch.example_ids) for batch in batches_of(plan)) == len(pairs)
+    assert all(len(batch.example_ids) for batch in batches_of(plan))
     assert len(plan) == num_batches(*sides(pairs), batch_tokens=budget)
 
 
 @given(lengths, budgets, seeds)
 def test_every_batch_holds_its_pairs_and_keeps_the_budget(pairs: list[tuple[int, int]], budget: int, seed: int) -> None:
     sources, targets = sides(pairs)
-    for batch in epoch_plan(sources, targets, batch_tokens=budget, seed=seed, epoch=0):
+    for batch in batches_of(epoch_plan(sources, targets, batch_tokens=budget, seed=seed, epoch=0)):
         rows = len(batch.example_ids)
         assert sources[batch.example_ids].max() <= batch.source_len
         assert targets[batch.example_ids].max() <= batch.target_len
@@ -43,8 +47,11 @@ def test_every_batch_holds_its_pairs_and_keeps_the_budget(pairs: list[tuple[int,
 def test_all_but_few_batches_are_full(pairs: list[tuple[int, int]], budget: int, seed: int) -> None:
     """Only where lengths jump so far that the budget holds fewer rows than were carried is a batch not full."""
     plan = epoch_plan(*sides(pairs), batch_tokens=budget, seed=seed, epoch=0)
-    widths = {max(batch.source_len, batch.target_len) for batch in plan}
-    full = [len(batch.example_ids) == max(1, budget // max(batch.source_len, batch.target_len)) for batch in plan]
+    widths = {max(batch.source_len, batch.target_len) for batch in batches_of(plan)}
+    full = [
+        len(batch.example_ids) == max(1, budget // max(batch.source_len, batch.target_len))
+        for batch in batches_of(plan)
+    ]
     assert full.count(False) <= len(widths)
 
 

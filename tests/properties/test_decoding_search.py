@@ -5,12 +5,14 @@ exactly, on every script, penalty and rule.
 """
 
 import math
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.decoding import greedy_search, search
+from heedful.decoding import SearchRequest, greedy_search
+from heedful.decoding.hypothesis import Hypothesis
 from tests.support.scripted import (
     BOS,
     EOS,
@@ -23,12 +25,12 @@ from tests.support.scripted import (
     random_script,
     rescore,
 )
-from tests.support.searches import FORBIDDEN, alphas, moody_script, run, seeds, sources_and_caps, vocabs
+from tests.support.searches import FORBIDDEN, alphas, moody_script, run, search, seeds, sources_and_caps, vocabs
 
 
 def plain_beam(
     script: Script, source: list[int], cap: int, *, beam_size: int, n_best: int, alpha: float, min_length: int
-):
+) -> list[tuple[float, list[int], str]]:
     """(score, tokens, reason) of the n_best hypotheses, by the rules in the docstring of `decoding.beam`."""
     beam: list[tuple[float, list[int], list[float]]] = [(0.0, [], [])]
     finished: list[tuple[float, list[int], str]] = []
@@ -55,7 +57,8 @@ def plain_beam(
         beam = [it for it in candidates if it[1][-1] != EOS][:beam_size]
         if not beam and not finished:
             return [(total_score(best[2], alpha), previous[0][1], "error")]
-        if not beam or len(finished) >= beam_size:
+        to_beat = sorted((score for score, _, _ in finished), reverse=True)[n_best - 1 : n_best]
+        if not beam or len(finished) >= beam_size or (to_beat and beam[0][0] / penalty(cap, alpha) <= to_beat[0]):
             break
     return sorted(finished, key=lambda it: -it[0])[:n_best]
 
@@ -64,35 +67,49 @@ def total_score(parts: list[float], alpha: float) -> float:
     return sum(parts) / penalty(len(parts), alpha)
 
 
-@given(seeds, vocabs, sources_and_caps, st.integers(1, 7), alphas, st.integers(0, 3))
-def test_beam_search_follows_its_rules(seed, vocab, cases, beam_size, alpha, min_length):
+@given(seeds, vocabs, sources_and_caps, st.integers(1, 7), alphas, st.integers(0, 3), st.data())
+def test_beam_search_follows_its_rules(
+    seed: int,
+    vocab: int,
+    cases: list[tuple[list[int], int]],
+    beam_size: int,
+    alpha: float,
+    min_length: int,
+    data: st.DataObject,
+) -> None:
     script = moody_script(seed, vocab)
-    found = run(script, cases, beam_size=beam_size, n_best=beam_size, length_penalty=alpha, min_length=min_length)
+    n_best = data.draw(st.integers(1, beam_size), label="n_best")
+    found = run(script, cases, beam_size=beam_size, n_best=n_best, length_penalty=alpha, min_length=min_length)
     for hypotheses, (source, cap) in zip(found, cases, strict=True):
         expected = plain_beam(
-            script, source, cap, beam_size=beam_size, n_best=beam_size, alpha=alpha, min_length=min_length
+            script, source, cap, beam_size=beam_size, n_best=n_best, alpha=alpha, min_length=min_length
         )
         assert [(it.token_ids, it.finish_reason) for it in hypotheses] == [(it[1], it[2]) for it in expected]
         assert [it.score for it in hypotheses] == pytest.approx([it[0] for it in expected], abs=1e-9)
 
 
 @given(seeds, vocabs, sources_and_caps, alphas, st.integers(0, 3))
-def test_a_beam_of_one_is_greedy_search(seed, vocab, cases, alpha, min_length):
+def test_a_beam_of_one_is_greedy_search(
+    seed: int, vocab: int, cases: list[tuple[list[int], int]], alpha: float, min_length: int
+) -> None:
     script = moody_script(seed, vocab)
     source_ids, source_mask = batch_of([source for source, _ in cases])
-    greedy = greedy_search(
-        ScriptedModel(script), source_ids, source_mask, bos_id=BOS, eos_id=EOS, max_lengths=[cap for _, cap in cases],
-        forbidden_ids=FORBIDDEN, length_penalty=alpha, min_length=min_length,
+    request = SearchRequest(
+        bos_id=BOS, eos_id=EOS, max_lengths=[cap for _, cap in cases], forbidden_ids=FORBIDDEN, length_penalty=alpha,
+        min_length=min_length,
     )  # fmt: skip
+    greedy = greedy_search(ScriptedModel(script), source_ids, source_mask, request)
     beam = run(script, cases, beam_size=1, length_penalty=alpha, min_length=min_length)
     assert [[it] for it in greedy] == beam
 
 
 @given(seeds, vocabs, sources_and_caps, st.integers(1, 5), alphas, st.randoms(use_true_random=False))
-def test_the_batch_makes_no_difference(seed, vocab, cases, beam_size, alpha, random):
+def test_the_batch_makes_no_difference(
+    seed: int, vocab: int, cases: list[tuple[list[int], int]], beam_size: int, alpha: float, random: Random
+) -> None:
     script = moody_script(seed, vocab)
 
-    def found(chosen):
+    def found(chosen: list[tuple[list[int], int]]) -> list[list[Hypothesis]]:
         source_ids, source_mask = batch_of([source for source, _ in chosen])
         return search(
             ScriptedModel(script), source_ids, source_mask, bos_id=BOS, eos_id=EOS,
@@ -106,7 +123,9 @@ def test_the_batch_makes_no_difference(seed, vocab, cases, beam_size, alpha, ran
 
 
 @given(seeds, vocabs, sources_and_caps, st.integers(1, 6), alphas)
-def test_scores_are_those_of_the_model_and_in_order(seed, vocab, cases, beam_size, alpha):
+def test_scores_are_those_of_the_model_and_in_order(
+    seed: int, vocab: int, cases: list[tuple[list[int], int]], beam_size: int, alpha: float
+) -> None:
     script = random_script(seed, vocab)
     found = run(script, cases, beam_size=beam_size, n_best=beam_size, length_penalty=alpha)
     for hypotheses, (source, cap) in zip(found, cases, strict=True):
@@ -124,7 +143,7 @@ def test_scores_are_those_of_the_model_and_in_order(seed, vocab, cases, beam_siz
 
 @settings(max_examples=30)
 @given(seeds, st.integers(1, 4), alphas)
-def test_a_huge_beam_is_exhaustive_search(seed, cap, alpha):
+def test_a_huge_beam_is_exhaustive_search(seed: int, cap: int, alpha: float) -> None:
     script = random_script(seed, 6)
     [found] = run(script, [([5], cap)], beam_size=130, n_best=3, length_penalty=alpha)
     expected = exhaustive(script, [5], allowed=(3, 4, 5), max_length=cap, alpha=alpha)
@@ -133,7 +152,9 @@ def test_a_huge_beam_is_exhaustive_search(seed, cap, alpha):
 
 
 @given(seeds, sources_and_caps, st.integers(1, 4), st.data())
-def test_a_prefix_is_written_and_scored_as_if_it_had_been_chosen(seed, cases, beam_size, data):
+def test_a_prefix_is_written_and_scored_as_if_it_had_been_chosen(
+    seed: int, cases: list[tuple[list[int], int]], beam_size: int, data: st.DataObject
+) -> None:
     script = random_script(seed, 7)
     free = run(script, cases, beam_size=beam_size)
     lengths = [data.draw(st.integers(0, len(best.token_ids))) for [best] in free]
@@ -149,7 +170,9 @@ def test_a_prefix_is_written_and_scored_as_if_it_had_been_chosen(seed, cases, be
 
 @given(seeds, vocabs, alphas, sources_and_caps, st.integers(2, 5))
 @settings(max_examples=150, deadline=None)
-def test_the_best_hypothesis_does_not_depend_on_how_many_are_wanted(seed, vocab, alpha, cases, beam_size) -> None:
+def test_the_best_hypothesis_does_not_depend_on_how_many_are_wanted(
+    seed: int, vocab: int, alpha: float, cases: list[tuple[list[int], int]], beam_size: int
+) -> None:
     script = moody_script(seed, vocab)
     alone = run(script, cases, beam_size=beam_size, n_best=1, length_penalty=alpha)
     for n_best in range(2, beam_size + 1):

@@ -1,26 +1,33 @@
 """The tree is the search: its best path is the output, and whatever was dropped really was worse."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.decoding import StepList
-from heedful.insight.beam_tree import grow_tree
+from heedful.decoding.recorder import BeamStep
+from heedful.insight.beam_tree import BeamTree, grow_tree
 from tests.support.scripted import EOS, log_probs_after
 from tests.support.searches import FORBIDDEN, alphas, moody_script, run, seeds, sources_and_caps, vocabs
 
 
 @settings(max_examples=150)
 @given(seed=seeds, vocab=vocabs, cases=sources_and_caps, beam_size=st.integers(1, 5), alpha=alphas)
-def test_the_tree_is_the_search(seed, vocab, cases, beam_size, alpha) -> None:
+def test_the_tree_is_the_search(
+    seed: int, vocab: int, cases: list[tuple[list[int], int]], beam_size: int, alpha: float
+) -> None:
     script = moody_script(seed, vocab)
     recorder = StepList()
     found = run(script, cases, beam_size=beam_size, length_penalty=alpha, recorder=recorder)
     for sentence, ((source, _), (best,)) in enumerate(zip(cases, found, strict=True)):
         if best.finish_reason == "error":
             continue
-        tree = grow_tree(recorder.steps, sentence=sentence, beam_size=beam_size, alpha=alpha, eos_id=EOS, spell=str)
+        tree = grow_tree(
+            recorder.steps, sentence=sentence, beam_size=beam_size, length_penalty=alpha, eos_id=EOS, spell=str
+        )
         path = tree.best_path
         written = [*best.token_ids, EOS] if best.finish_reason == "eos" else best.token_ids
         assert [node.token_id for node in path] == written
@@ -32,7 +39,7 @@ def test_the_tree_is_the_search(seed, vocab, cases, beam_size, alpha) -> None:
         check_dropped_beginnings(tree, script, source)
 
 
-def check_nodes(tree, beam_size) -> None:
+def check_nodes(tree: BeamTree, beam_size: int) -> None:
     children = {node.id: [other for other in tree.nodes if other.parent == node.id] for node in tree.nodes}
     winner = tree.nodes[tree.chosen]
     for node in tree.nodes:
@@ -56,7 +63,7 @@ def check_nodes(tree, beam_size) -> None:
     check_open_at_the_end(tree, beam_size)
 
 
-def check_places(tree, steps, sentence) -> None:
+def check_places(tree: BeamTree, steps: list[BeamStep], sentence: int) -> None:
     """As many candidates of a step stay in the beam as the search gave a place in it."""
     for step in steps:
         (line,) = (step.sentences == sentence).nonzero()
@@ -64,7 +71,7 @@ def check_places(tree, steps, sentence) -> None:
         assert sum(node.step == step.step and node.fate == "extended" for node in tree.nodes) == places
 
 
-def check_open_at_the_end(tree, beam_size) -> None:
+def check_open_at_the_end(tree: BeamTree, beam_size: int) -> None:
     """What was beaten without an end is the beam of the last step, which nobody went on with."""
     still_open = [node for node in tree.nodes if node.fate == "beaten" and not node.is_end]
     last = [node for node in tree.nodes if node.step == tree.nodes[-1].step and not node.is_end]
@@ -73,7 +80,7 @@ def check_open_at_the_end(tree, beam_size) -> None:
         assert not still_open
 
 
-def check_dropped_beginnings(tree, script, source) -> None:
+def check_dropped_beginnings(tree: BeamTree, script: Callable[..., Any], source: list[int]) -> None:
     """What was in the beam and has no child: each of its continuations was worse than all that are there."""
     parents = {node.parent for node in tree.nodes}
     for node in tree.nodes:

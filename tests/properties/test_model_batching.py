@@ -9,19 +9,20 @@ from torch import Tensor
 from torch.nn import functional
 
 from heedful.config.models import ModelConfig, RecurrentConfig, TransformerConfig
-from heedful.decoding import search
 from heedful.models import build_model
 from heedful.models.interfaces import EncoderDecoder
+from tests.support.searches import search
 
 VOCAB, BOS, EOS = 40, 1, 2
 
 
 @functools.cache
 def build(family: str) -> EncoderDecoder:
-    depths = {"dim": 32, "num_encoder_layers": 2, "num_decoder_layers": 2, "dropout": 0.0}
-    config: ModelConfig = TransformerConfig(num_heads=4, hidden_dim=64, **depths)
+    config: ModelConfig = TransformerConfig(
+        dim=32, num_heads=4, hidden_dim=64, num_encoder_layers=2, num_decoder_layers=2, dropout=0.0
+    )
     if family == "recurrent":
-        config = RecurrentConfig(kind="recurrent", **depths)
+        config = RecurrentConfig(kind="recurrent", dim=32, dropout=0.0)
     generator = torch.Generator().manual_seed(8)
     model = build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)

@@ -1,6 +1,7 @@
 """What holds for the whole model: padding, batch and order never change a result; steps equal the full pass."""
 
 import functools
+from typing import Any
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from heedful.models import build_model
 from heedful.models.interfaces import EncoderDecoder
 
 VOCAB = 19
-SHAPES = {
+SHAPES: dict[str, dict[str, Any]] = {
     "post": {},
     "pre": {"norm": "pre", "activation": "swish", "output_bias": True},
     "learned": {"positions": {"kind": "learned", "max_len": 40}, "tying": "two_way"},

@@ -14,7 +14,7 @@ _HOSTILE = [
 ]  # fmt: skip
 
 
-def test_ten_thousand_hostile_files_keep_count_and_order():
+def test_ten_thousand_hostile_files_keep_count_and_order() -> None:
     random_source = random.Random(7)
     for number in range(10_000):
         lines = ["".join(random_source.choices(_HOSTILE, k=random_source.randrange(6))) for _ in range(number % 7)]
@@ -33,19 +33,19 @@ def test_ten_thousand_hostile_files_keep_count_and_order():
 
 
 @given(st.lists(st.binary().map(lambda raw: raw.replace(b"\n", b"")), max_size=8))
-def test_any_bytes_keep_the_number_of_lines(lines: list[bytes]):
+def test_any_bytes_keep_the_number_of_lines(lines: list[bytes]) -> None:
     reader = read_lines(io.BytesIO(b"".join(line + b"\n" for line in lines)))
     assert len(list(reader)) == reader.num_lines == len(lines)
 
 
-def test_lines_that_are_not_utf8_are_counted_with_their_numbers():
+def test_lines_that_are_not_utf8_are_counted_with_their_numbers() -> None:
     reader = read_lines(io.BytesIO(b"good\n\xff\nx\xe4y\n"))
     assert list(reader) == ["good", "\ufffd", "x\ufffdy"]
     assert (reader.num_bad, reader.bad_lines) == (2, [2, 3])
 
 
 @given(st.text())
-def test_one_line_is_one_line_for_every_reader(text: str):
+def test_one_line_is_one_line_for_every_reader(text: str) -> None:
     safe = one_line(text)
     assert len(safe) == len(text)
     assert len(safe.splitlines()) <= 1

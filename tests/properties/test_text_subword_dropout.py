@@ -8,6 +8,7 @@ from heedful.config.data import TokenizerConfig
 from heedful.text.learning import learn_tokenizer
 from heedful.text.subword_dropout import NUM_CHOICES, build_table
 from heedful.text.subwords import mark
+from heedful.text.tokenizer import Tokenizer
 
 LINES = ["a man rides a red bike", "two men ride bikes", "ein Mann fährt ein rotes Rad", "我看见我"] * 4
 TOKENIZERS = [
@@ -18,7 +19,9 @@ texts = st.text(st.characters()) | st.text(st.sampled_from("a man rids▁<>/\u03
 
 
 @given(texts, st.sampled_from(TOKENIZERS), st.floats(0, 0.95), st.integers(0, 100))
-def test_every_choice_spells_the_text_and_the_first_is_the_encoding(text, tokenizer, rate, seed) -> None:
+def test_every_choice_spells_the_text_and_the_first_is_the_encoding(
+    text: str, tokenizer: Tokenizer, rate: float, seed: int
+) -> None:
     words = tokenizer.source.words(mark(tokenizer.normalize(text)))
     table = build_table(tokenizer.source, words, rate=rate, seed=seed, symbols=[tokenizer.eos_id])
     numbers = np.array([*range(1, len(words) + 1), 0])

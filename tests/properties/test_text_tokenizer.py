@@ -37,14 +37,14 @@ tokenizers = pytest.mark.parametrize("tokenizer", _TOKENIZERS)
 
 @tokenizers
 @given(text=_ANY_TEXT)
-def test_decoding_gives_back_what_encoding_saw(tokenizer: Tokenizer, text: str):
+def test_decoding_gives_back_what_encoding_saw(tokenizer: Tokenizer, text: str) -> None:
     assert tokenizer.decode_target(tokenizer.encode_target(text)) == tokenizer.normalize(text)
     assert tokenizer.decode_source(tokenizer.encode_source(text, "de")) == tokenizer.normalize(text)
 
 
 @tokenizers
 @given(text=_ANY_TEXT | st.sampled_from(["</s>", "<pad>", "<s>", "<unk>", "<2de>", "<0x41>", "▁"]))
-def test_text_never_becomes_a_special_symbol(tokenizer: Tokenizer, text: str):
+def test_text_never_becomes_a_special_symbol(tokenizer: Tokenizer, text: str) -> None:
     reserved = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id}
     tag, *source, end = tokenizer.encode_source(text, "fr")
     assert (tag, end) == (tokenizer.language_ids["fr"], tokenizer.eos_id)
@@ -54,7 +54,7 @@ def test_text_never_becomes_a_special_symbol(tokenizer: Tokenizer, text: str):
 
 @tokenizers
 @given(text=_ANY_TEXT)
-def test_a_trace_has_the_ids_and_places_of_the_pieces(tokenizer: Tokenizer, text: str):
+def test_a_trace_has_the_ids_and_places_of_the_pieces(tokenizer: Tokenizer, text: str) -> None:
     trace = tokenizer.trace_target(text)
     assert [*trace.ids, tokenizer.eos_id] == tokenizer.encode_target(text)
     assert all(0 <= start <= end <= len(text) for start, end in trace.offsets)
@@ -62,7 +62,7 @@ def test_a_trace_has_the_ids_and_places_of_the_pieces(tokenizer: Tokenizer, text
 
 
 @tokenizers
-def test_a_vocabulary_has_each_name_once_and_survives_its_json(tokenizer: Tokenizer):
+def test_a_vocabulary_has_each_name_once_and_survives_its_json(tokenizer: Tokenizer) -> None:
     again = Tokenizer.from_json(tokenizer.to_json())
     assert again.fingerprint == tokenizer.fingerprint
     assert len(set(tokenizer.source.vocabulary)) == tokenizer.source_vocab_size
@@ -70,14 +70,14 @@ def test_a_vocabulary_has_each_name_once_and_survives_its_json(tokenizer: Tokeni
 
 
 @pytest.mark.parametrize("index", range(len(_CONFIGS)))
-def test_the_same_text_gives_the_same_tokenizer(index: int):
+def test_the_same_text_gives_the_same_tokenizer(index: int) -> None:
     again = _learn(_CONFIGS[index])
     assert again.fingerprint == _TOKENIZERS[index].fingerprint
 
 
 @pytest.mark.parametrize("tokenizer", [_TOKENIZERS[0], _TOKENIZERS[-1]])
 @pytest.mark.parametrize("character", ["^", "m"])
-def test_a_megabyte_of_one_character_takes_linear_time(tokenizer: Tokenizer, character: str):
+def test_a_megabyte_of_one_character_takes_linear_time(tokenizer: Tokenizer, character: str) -> None:
     def seconds(length: int) -> float:
         start = time.process_time()
         assert tokenizer.decode_target(tokenizer.encode_target(character * length)) == character * length
@@ -89,7 +89,7 @@ def test_a_megabyte_of_one_character_takes_linear_time(tokenizer: Tokenizer, cha
     assert long < 30 * short + 0.5
 
 
-def test_what_is_no_tokenizer_is_refused_with_a_sentence():
+def test_what_is_no_tokenizer_is_refused_with_a_sentence() -> None:
     for text in ["", "[]", "{}", '{"format": "heedful-tokenizer", "version": 2}', '{"format": "heedful-tokenizer"}']:
         with pytest.raises(UserError, match=r"^The tokenizer .*\.$"):
             Tokenizer.from_json(text)

@@ -11,6 +11,7 @@ import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -69,7 +70,7 @@ def count_operations(due: int, fault: str) -> Callable[[], bool]:
     count = 0
 
     def watched(name: str, real: Callable[..., object]) -> Callable[..., object]:
-        def call(*arguments: object, **options: object) -> object:
+        def call(*arguments: object, **options: Any) -> object:
             nonlocal count
             count += 1
             if count != due:
@@ -93,7 +94,7 @@ def count_operations(due: int, fault: str) -> Callable[[], bool]:
 
 @pytest.mark.parametrize("fault", ["killed", "full disk"])
 @pytest.mark.parametrize("situation", ["nothing yet", "one good, one damaged"])
-def test_a_fault_at_every_file_operation_of_a_save_loses_nothing(tmp_path, situation, fault):
+def test_a_fault_at_every_file_operation_of_a_save_loses_nothing(tmp_path: Path, situation: str, fault: str) -> None:
     before, folder = tmp_path / "before", tmp_path / "checkpoints"
     before.mkdir()
     expected = {step: weights_sha256(state_at(step).model) for step in (10, 20)}
@@ -120,7 +121,7 @@ def test_a_fault_at_every_file_operation_of_a_save_loses_nothing(tmp_path, situa
     assert list(list_checkpoints(folder)) == [20]
 
 
-def test_after_a_fault_the_same_save_succeeds(tmp_path):
+def test_after_a_fault_the_same_save_succeeds(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, state_at(10), {})
     assert strike(lambda: save_next(tmp_path), 20, "full disk") == REFUSED
     assert strike(lambda: save_next(tmp_path), 20, "killed") == -signal.SIGKILL
@@ -128,7 +129,7 @@ def test_after_a_fault_the_same_save_succeeds(tmp_path):
     assert list(list_checkpoints(tmp_path)) == [20]
 
 
-def test_a_thousand_alterations_are_all_detected(tmp_path):
+def test_a_thousand_alterations_are_all_detected(tmp_path: Path) -> None:
     seed = random.SystemRandom().randrange(2**32)
     print(f"seed {seed}")
     chance = random.Random(seed)
@@ -163,7 +164,7 @@ def test_a_thousand_alterations_are_all_detected(tmp_path):
     assert find_latest(tmp_path, lambda _: None) == path
 
 
-def test_a_file_of_another_checkpoint_is_detected(tmp_path):
+def test_a_file_of_another_checkpoint_is_detected(tmp_path: Path) -> None:
     first, second = (save_checkpoint(tmp_path, state_at(step), {}) for step in (10, 20))
     for file in sorted(first.iterdir()):
         other = second / file.name

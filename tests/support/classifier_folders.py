@@ -8,8 +8,9 @@ from torch import nn
 from heedful.config.classification import ClassifierConfig
 from heedful.config.data import TokenizerConfig
 from heedful.models.build import build_classifier
-from heedful.storage.classifier_folder import ClassifierFolder
-from heedful.storage.model_folder import SpecialIds, weights_of
+from heedful.storage.descriptions import ClassifierDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder, weights_of
 from heedful.tasks.classification.classifier import Classifier, classifier_of
 from heedful.text.learning import learn_tokenizer
 
@@ -17,7 +18,7 @@ LINES = ["a truly good film", "a truly bad film", "it's 很好 的 电影 , real
 LABELS = ("neg", "pos", "unsure")
 
 
-def make_folder(seed: int = 0, **settings: Any) -> ClassifierFolder:
+def make_folder(seed: int = 0, **settings: Any) -> ModelFolder[ClassifierDescription]:
     tokenizer = learn_tokenizer(TokenizerConfig(vocab_size=320), LINES * 3, ())
     config = ClassifierConfig.model_validate(
         {"dim": 16, "attention": {"kind": "multi_head", "num_heads": 2}, "num_layers": 1, **settings}
@@ -29,13 +30,12 @@ def make_folder(seed: int = 0, **settings: Any) -> ClassifierFolder:
     for name, parameter in model.named_parameters():
         if not parameter.any() and not name.endswith("owners"):
             nn.init.normal_(parameter, std=0.5, generator=generator)
-    return ClassifierFolder(
-        model=config,
-        weights=weights_of(model),
-        tokenizer_json=tokenizer.to_json(),
-        special_ids=SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id),
-        vocab_size=tokenizer.source_vocab_size,
-        labels=LABELS,
+    return ModelFolder(
+        ClassifierDescription(
+            model=config, special_ids=SpecialIds.of(tokenizer), vocab_size=tokenizer.source_vocab_size, labels=LABELS
+        ),
+        weights_of(model),
+        tokenizer.to_json(),
     )
 
 

@@ -6,8 +6,8 @@ import torch
 
 from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
 from heedful.models.build import build_language_model
-from heedful.storage.language_model_folder import LanguageModelFolder, save_language_model
-from heedful.storage.model_folder import weights_of
+from heedful.storage.descriptions import LanguageModelDescription
+from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
 from heedful.text.symbols import ByteSymbols
 
 PLAIN = LanguageModelConfig(kind="language_model", dim=16, num_heads=2, hidden_dim=32, num_layers=1)
@@ -18,14 +18,13 @@ def write_language_model(
 ) -> None:
     symbols = ByteSymbols()
     model = build_language_model(config, vocab_size=symbols.vocab_size, generator=torch.Generator().manual_seed(0))
-    save_language_model(
+    save_model_folder(
         path,
-        LanguageModelFolder(
-            model=config,
-            weights=weights_of(model),
-            symbols_json=symbols.to_json(),
-            vocab_size=symbols.vocab_size,
-            segment_len=16,
-            memory_len=memory_len,
+        ModelFolder(
+            LanguageModelDescription(
+                model=config, vocab_size=symbols.vocab_size, segment_len=16, memory_len=memory_len
+            ),
+            weights_of(model),
+            symbols.to_json(),
         ),
     )

@@ -45,7 +45,7 @@ def write_marian_folder(folder: Path, *, languages: tuple[str, ...] = ()) -> Mar
 
     torch.manual_seed(3)
     pad = vocabulary["<pad>"]
-    config = MarianConfig(
+    config = MarianConfig(  # type: ignore[call-arg]
         vocab_size=len(vocabulary),
         d_model=32,
         encoder_layers=2,

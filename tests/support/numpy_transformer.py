@@ -6,6 +6,7 @@ right, as printed (x W). Padding is dealt with by not having any: a sentence is 
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,7 @@ def embed(tokens: list[int], E: Array) -> Array:  # noqa: N803
     return E[tokens] * math.sqrt(d_model) + positional_encoding(len(tokens), d_model)
 
 
-def transformer(source: list[int], target: list[int], E: Array, layers: dict[str, list], h: int) -> Array:  # noqa: N803
+def transformer(source: list[int], target: list[int], E: Array, layers: dict[str, list[Any]], h: int) -> Array:  # noqa: N803
     """Figure 1 with post-norm and three-way tying; returns the logits after every target token."""
     x = embed(source, E)
     for w in layers["encoder"]:

@@ -1,15 +1,20 @@
 """A small model of ours with a tokenizer of ours, for exports: what `heedful train` would make, untrained."""
 
+from typing import Any
+
 import torch
 from torch import nn
 
 from heedful.config.models import TransformerConfig
 from heedful.models import build_model
-from heedful.storage.model_folder import ModelFolder, SpecialIds, weights_of
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder, weights_of
 from heedful.text.normalization import Nfkc
-from heedful.text.subwords import SPACE_MARK, Merges, Subwords
+from heedful.text.subwords import Merges, Subwords
 from heedful.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Tokenizer
 from heedful.text.tokenizer import SpecialIds as TokenizerIds
+from heedful.text.words import SPACE_MARK
 from tests.support.marian_folder import make_sentences
 
 
@@ -26,7 +31,7 @@ def make_characters(order: int) -> Subwords:
     )
 
 
-def make_own_model(*, shared: bool = True, **shape: object) -> ModelFolder:
+def make_own_model(*, shared: bool = True, **shape: Any) -> ModelFolder[TranslatorDescription]:
     """Make a tokenizer of characters and draw weights; `shape` overrides the model's config."""
     source = make_characters(1)
     tokenizer = Tokenizer(
@@ -48,12 +53,14 @@ def make_own_model(*, shared: bool = True, **shape: object) -> ModelFolder:
     for name, parameter in model.named_parameters():
         nn.init.normal_(parameter, mean=float("norm.weight" in name), std=0.25, generator=generator)
     return ModelFolder(
-        model=config,
-        weights=weights_of(model),
-        tokenizer_json=tokenizer.to_json(),
-        special_ids=SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id),
-        source_vocab_size=tokenizer.source_vocab_size,
-        target_vocab_size=tokenizer.target_vocab_size,
-        source_language="ka",
-        target_language="lo",
+        TranslatorDescription(
+            model=config,
+            special_ids=SpecialIds.of(tokenizer),
+            source_vocab_size=tokenizer.source_vocab_size,
+            target_vocab_size=tokenizer.target_vocab_size,
+            source_language="ka",
+            target_language="lo",
+        ),
+        weights_of(model),
+        tokenizer.to_json(),
     )

@@ -41,7 +41,7 @@ def publishing(files: dict[str, File] | None = None) -> Iterator[Publisher]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     publisher = Publisher(f"http://127.0.0.1:{server.server_port}", files or {})
-    server.publisher = publisher
+    server.publisher = publisher  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -54,7 +54,7 @@ def publishing(files: dict[str, File] | None = None) -> Iterator[Publisher]:
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        publisher: Publisher = self.server.publisher
+        publisher: Publisher = self.server.publisher  # type: ignore[attr-defined]
         publisher.requests.append((self.path, dict(self.headers)))
         file = publisher.files.get(self.path.lstrip("/"))
         if file is None:

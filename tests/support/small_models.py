@@ -35,11 +35,15 @@ def draw_model(norm: str = "post", *, vocab: int = 30, seed: int = 0) -> Transfo
 @cache
 def small_translator(norm: str = "post", languages: tuple[str, ...] = (), quantize: str = "none") -> TracingTranslator:
     folder = make_model(languages=languages)
-    config = folder.model.model_copy(update={"num_encoder_layers": 3, "num_decoder_layers": 2, "norm": norm})
-    sizes = {"source_vocab_size": folder.source_vocab_size, "target_vocab_size": folder.target_vocab_size}
+    described = folder.description
+    config = described.model.model_copy(update={"num_encoder_layers": 3, "num_decoder_layers": 2, "norm": norm})
+    sizes = {
+        "source_vocab_size": described.source_vocab_size,
+        "target_vocab_size": described.target_vocab_size,
+    }
     generator = torch.Generator().manual_seed(3)
-    model = build_model(config, **sizes, pad_id=folder.special_ids.pad, generator=generator)
-    folder = replace(folder, model=config, weights=weights_of(model))
+    model = build_model(config, **sizes, pad_id=described.special_ids.pad, generator=generator)
+    folder = replace(folder, description=described.changed(model=config), weights=weights_of(model))
     translator = translator_of([folder], torch.device("cpu"), quantize=quantize, kind=TracingTranslator)
     assert isinstance(translator, TracingTranslator)
     return translator

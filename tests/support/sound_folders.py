@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -11,10 +12,9 @@ from heedful.config.data import TokenizerConfig
 from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
 from heedful.files import MANIFEST, write_manifest
 from heedful.models.build import build_classifier, build_language_model
-from heedful.storage.classifier_folder import ClassifierFolder, save_classifier
-from heedful.storage.folder_files import sha256_of
-from heedful.storage.language_model_folder import LanguageModelFolder, save_language_model
-from heedful.storage.model_folder import SpecialIds, save_model_folder
+from heedful.storage.descriptions import ClassifierDescription, LanguageModelDescription
+from heedful.storage.folder_files import SpecialIds, sha256_of
+from heedful.storage.model_folder import ModelFolder, save_model_folder
 from heedful.storage.quantized_weights import RoundedWeights
 from heedful.tasks.classification.classifier import load_classifier
 from heedful.tasks.language_modeling.model import load_text_model
@@ -26,7 +26,7 @@ from tests.support.tiny_models import LINES, make_model, save_model
 
 def save_int8(path: Path) -> None:
     folder = make_model()
-    save_model_folder(path, type(folder)(**{**vars(folder), "weights": RoundedWeights.of(folder.weights)}))
+    save_model_folder(path, replace(folder, weights=RoundedWeights.of(folder.weights)))
 
 
 def save_labels(path: Path) -> None:
@@ -42,32 +42,26 @@ def save_labels(path: Path) -> None:
     )
     size = tokenizer.source_vocab_size
     model = build_classifier(config, vocab_size=size, num_labels=2, pad_id=tokenizer.pad_id)
-    save_classifier(
+    save_model_folder(
         path,
-        ClassifierFolder(
-            model=config,
-            weights={name: parameter.detach() for name, parameter in model.named_parameters()},
-            tokenizer_json=tokenizer.to_json(),
-            special_ids=SpecialIds(
-                pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id
+        ModelFolder(
+            ClassifierDescription(
+                model=config, special_ids=SpecialIds.of(tokenizer), vocab_size=size, labels=("neg", "pos")
             ),
-            vocab_size=size,
-            labels=("neg", "pos"),
+            {name: parameter.detach() for name, parameter in model.named_parameters()},
+            tokenizer.to_json(),
         ),
     )
 
 
 def save_text(path: Path, config: TransformerXLConfig | LanguageModelConfig) -> None:
     model = build_language_model(config, vocab_size=256)
-    save_language_model(
+    save_model_folder(
         path,
-        LanguageModelFolder(
-            model=config,
-            weights={name: parameter.detach() for name, parameter in model.named_parameters()},
-            symbols_json=ByteSymbols().to_json(),
-            vocab_size=256,
-            segment_len=8,
-            memory_len=8,
+        ModelFolder(
+            LanguageModelDescription(model=config, vocab_size=256, segment_len=8, memory_len=8),
+            {name: parameter.detach() for name, parameter in model.named_parameters()},
+            ByteSymbols().to_json(),
         ),
     )
 

@@ -8,13 +8,17 @@ from heedful.config.data import TokenizerConfig
 from heedful.config.models import TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.models import build_model
-from heedful.storage.model_folder import ModelFolder, SpecialIds, save_model_folder, weights_of
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
 from heedful.text.learning import learn_tokenizer
 
 LINES = ["where is the station", "wo ist der bahnhof", "où est la gare", "车站在哪里"]
 
 
-def make_model(*, languages: tuple[str, ...] = (), seed: int = 0, lines: list[str] = LINES) -> ModelFolder:
+def make_model(
+    *, languages: tuple[str, ...] = (), seed: int = 0, lines: list[str] = LINES
+) -> ModelFolder[TranslatorDescription]:
     """Draw a model that translates, badly, from English into German, or between English and `languages`."""
     tokenizer = learn_tokenizer(TokenizerConfig(vocab_size=320), lines, lines, languages)
     size = tokenizer.source_vocab_size
@@ -24,16 +28,18 @@ def make_model(*, languages: tuple[str, ...] = (), seed: int = 0, lines: list[st
         config, source_vocab_size=size, target_vocab_size=size, pad_id=tokenizer.pad_id, generator=generator
     )
     return ModelFolder(
-        model=config,
-        weights=weights_of(model),
-        tokenizer_json=tokenizer.to_json(),
-        special_ids=SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id),
-        source_vocab_size=size,
-        target_vocab_size=size,
-        source_language="en",
-        target_language="de",
-        languages=languages,
-        decoding=DecodingConfig(beam_size=2, extra_tokens=4),
+        TranslatorDescription(
+            model=config,
+            special_ids=SpecialIds.of(tokenizer),
+            source_vocab_size=size,
+            target_vocab_size=size,
+            source_language="en",
+            target_language="de",
+            languages=languages,
+            decoding=DecodingConfig(beam_size=2, extra_tokens=4),
+        ),
+        weights_of(model),
+        tokenizer.to_json(),
     )
 
 

@@ -2,7 +2,9 @@ import errno
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Never
 
 import pytest
 
@@ -31,7 +33,7 @@ def sealed(folder: Path) -> Path:
     return folder
 
 
-def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path):
+def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     write_atomic(path, b"old")
     write_atomic(path, b"new bytes")
@@ -39,18 +41,23 @@ def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_appended_lines_follow_each_other(tmp_path):
+def test_appended_lines_follow_each_other(tmp_path: Path) -> None:
     append(tmp_path / "log", b"one\n")
     append(tmp_path / "log", b"two\n")
     assert (tmp_path / "log").read_bytes() == b"one\ntwo\n"
 
 
-def test_the_bytes_are_on_disk_before_the_name_is(tmp_path, monkeypatch):
+def test_the_bytes_are_on_disk_before_the_name_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rename that reaches the disk before the bytes do shows an empty file after a power cut."""
     calls = []
     for name in ("fsync", "replace", "rename"):
         real = getattr(os, name)
-        monkeypatch.setattr(os, name, lambda *a, real=real, name=name, **k: (calls.append(name), real(*a, **k))[1])
+
+        def noted(*arguments: Any, real: Callable[..., Any] = real, name: str = name, **options: Any) -> Any:
+            calls.append(name)
+            return real(*arguments, **options)
+
+        monkeypatch.setattr(os, name, noted)
     write_atomic(tmp_path / "a", b"x")
     assert calls == ["fsync", "replace", "fsync"]
     calls.clear()
@@ -59,11 +66,13 @@ def test_the_bytes_are_on_disk_before_the_name_is(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("call", ["open", "write", "fsync", "replace"])
-def test_a_failed_write_leaves_the_old_file_and_says_what_is_needed(tmp_path, monkeypatch, call):
+def test_a_failed_write_leaves_the_old_file_and_says_what_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
     path = tmp_path / "a.txt"
     write_atomic(path, b"old")
 
-    def fail(*_, **__):
+    def fail(*_: object, **__: object) -> Never:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, call, fail)
@@ -78,7 +87,7 @@ def test_a_failed_write_leaves_the_old_file_and_says_what_is_needed(tmp_path, mo
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_a_folder_appears_whole_or_not_at_all(tmp_path):
+def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     def fill(partial: Path) -> None:
         (partial / "half").write_bytes(b"x")
         assert not (tmp_path / "model").exists()
@@ -89,7 +98,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_existing_folder_is_never_overwritten(tmp_path):
+def test_an_existing_folder_is_never_overwritten(tmp_path: Path) -> None:
     sealed(tmp_path / "model")
     with pytest.raises(
         HeedfulError, match=r"model must not exist yet, but it does\. Remove it or choose another name\."
@@ -97,13 +106,13 @@ def test_an_existing_folder_is_never_overwritten(tmp_path):
         sealed(tmp_path / "model")
 
 
-def test_a_folder_that_cannot_be_written_is_said(tmp_path):
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(HeedfulError, match=r"file/model could not be written: (Not a directory|File exists)\."):
         publish_folder(tmp_path / "file" / "model", lambda _: None)
 
 
-def test_leftovers_of_killed_writers_are_swept_and_nothing_else(tmp_path):
+def test_leftovers_of_killed_writers_are_swept_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / ".step-1.partial-00ff").mkdir()
     (tmp_path / ".step-1.partial-00ff" / "x").write_bytes(b"x")
     (tmp_path / ".a.txt.partial-1234").write_bytes(b"x")
@@ -114,13 +123,15 @@ def test_leftovers_of_killed_writers_are_swept_and_nothing_else(tmp_path):
     assert sweep_partial(tmp_path / "nowhere") == []
 
 
-def test_removing_a_folder_leaves_nothing(tmp_path):
+def test_removing_a_folder_leaves_nothing(tmp_path: Path) -> None:
     remove_folder(sealed(tmp_path / "model"))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("can_exchange", [True, False])
-def test_a_folder_takes_the_place_of_another_or_leaves_it_alone(tmp_path, monkeypatch, can_exchange):
+def test_a_folder_takes_the_place_of_another_or_leaves_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_exchange: bool
+) -> None:
     if not can_exchange:
         monkeypatch.setattr("ctypes.CDLL", lambda _: object())  # a system without renameat2
     folder = sealed(tmp_path / "model")
@@ -141,14 +152,16 @@ def test_a_folder_takes_the_place_of_another_or_leaves_it_alone(tmp_path, monkey
     assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_an_untouched_folder_verifies_and_gives_its_facts(tmp_path):
+def test_an_untouched_folder_verifies_and_gives_its_facts(tmp_path: Path) -> None:
     manifest = verify_manifest(sealed(tmp_path / "model"))
     assert (manifest["step"], manifest["score"], manifest["format_version"]) == (3, 0.1, 1)
-    assert manifest["files"]["sub/words.txt"] == {"bytes": 7, "sha256": sha256_file(tmp_path / "model/sub/words.txt")}
+    files = manifest["files"]
+    assert isinstance(files, dict)
+    assert files["sub/words.txt"] == {"bytes": 7, "sha256": sha256_file(tmp_path / "model/sub/words.txt")}
 
 
-def test_what_is_wrong_with_a_folder_is_named(tmp_path):
-    def complaint(spoil) -> str:
+def test_what_is_wrong_with_a_folder_is_named(tmp_path: Path) -> None:
+    def complaint(spoil: Callable[..., Any]) -> str:
         folder = sealed(tmp_path / "model")
         spoil(folder)
         with pytest.raises(ModelFolderError) as caught:

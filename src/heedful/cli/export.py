@@ -41,6 +41,7 @@ def export(
     huggingface makes a Marian folder, ctranslate2 a CTranslate2 model. int8 makes
     a model folder of a quarter of the size, which every verb takes.
     """
+    from heedful.storage.descriptions import TranslatorDescription
     from heedful.storage.locate import find_model_folder, refuse_existing
     from heedful.storage.model_folder import load_model_folder
     from heedful.tasks.folder_tokenizers import translation_tokenizer
@@ -49,7 +50,7 @@ def export(
     for option, value in (("--low-confidence", low_confidence), ("--card", card)):
         if value is not None and format_ is not Format.INT8:
             raise UserError(f"`{option}` must go with --format int8: other formats have no place for it.")
-    folder = load_model_folder(find_model_folder(model))
+    folder = load_model_folder(find_model_folder(model), TranslatorDescription)
     translation_tokenizer(folder)  # for its sentences: what does not belong together is not handed on
     match format_:
         case Format.HUGGINGFACE:
@@ -64,8 +65,10 @@ def export(
             from heedful.storage.model_folder import save_model_folder
             from heedful.storage.quantized_weights import RoundedWeights
 
-            facts = folder.facts if low_confidence is None else {**folder.facts, "low_confidence": low_confidence}
+            description = folder.description
+            if low_confidence is not None:
+                description = description.changed(facts={**description.facts, "low_confidence": low_confidence})
             text = folder.card if card is None else card.read_text(encoding="utf-8")
             weights = RoundedWeights.of(folder.weights)
-            save_model_folder(out, replace(folder, weights=weights, card=text, facts=facts))
+            save_model_folder(out, replace(folder, description=description, weights=weights, card=text))
     note(f"The {format_.value} model is in {out}.")

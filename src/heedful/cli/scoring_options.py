@@ -129,21 +129,23 @@ def task_understood(context: typer.Context, models: list[Path]) -> str:
     if not models:
         task = "translation"
     else:
-        from heedful.storage.folder_files import task_of
         from heedful.storage.locate import find_model_folder
+        from heedful.storage.model_folder import task_of
 
         task = task_of(find_model_folder(models[0]))
-    from heedful.storage.folder_files import TASKS
+    from heedful.storage.descriptions import DESCRIPTIONS
 
     shown = str(models[0]) if models else "the bundled model"
     for parameter in context.command.params:
-        tasks = UNDERSTOOD_BY.get(str(parameter.name), tuple(TASKS))
-        if task in TASKS and task not in tasks and is_written(context, str(parameter.name)):
-            kinds = " or ".join(TASKS[name].kind for name in tasks)
+        tasks = UNDERSTOOD_BY.get(str(parameter.name), tuple(DESCRIPTIONS))
+        if task in DESCRIPTIONS and task not in tasks and is_written(context, str(parameter.name)):
+            kinds = " or ".join(DESCRIPTIONS[name].holder for name in tasks)
             remedy = " Name a text with --text FILE." if parameter.name == "data" else ""
             raise UserError(
-                f"`{parameter.opts[0]}` must be used with {kinds}, but {shown} is {TASKS[task].kind}.{remedy}"
+                f"`{parameter.opts[0]}` must be used with {kinds}, but {shown} is {DESCRIPTIONS[task].holder}.{remedy}"
             )
     if task != "translation" and len(models) > 1:
-        raise UserError(f"Only translators decide together, but {shown} is {TASKS[task].kind}. Give one model.")
+        raise UserError(
+            f"Only translators decide together, but {shown} is {DESCRIPTIONS[task].holder}. Give one model."
+        )
     return task

@@ -64,7 +64,7 @@ def serve(
 
 
 def _translates(path: Path) -> bool:
-    from heedful.storage.folder_files import task_of
     from heedful.storage.locate import find_model_folder
+    from heedful.storage.model_folder import task_of
 
     return task_of(find_model_folder(path)) == "translation"

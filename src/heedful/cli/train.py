@@ -23,32 +23,16 @@ def train(
     Settings are overridden like this:
     heedful train CONFIG training.max_steps=500 name=short
     """
-    from heedful.config.classification import ClassificationRun
-    from heedful.config.language_modeling import LanguageModelRun
     from heedful.config.load import load_any
-    from heedful.config.translation import RunConfig
 
     run = load_any(config, overrides or [])
+    from heedful.tasks.table import task_of_run
     from heedful.training.display import make_display
 
+    task = task_of_run(run)
     with make_display(run.training.max_steps) as display:
-        match run:
-            case RunConfig():
-                from heedful.tasks.translation.train import train_translation
-
-                result = train_translation(run, display=display, resume=resume, device=device)
-                use = f"Translate with it: heedful translate --model {result.run_folder}"
-            case ClassificationRun():
-                from heedful.tasks.classification.train import train_classification
-
-                result = train_classification(run, display=display, resume=resume, device=device)
-                use = f"Classify with it: heedful classify --model {result.run_folder}"
-            case LanguageModelRun():
-                from heedful.tasks.language_modeling.train import train_language_model
-
-                result = train_language_model(run, display=display, resume=resume, device=device)
-                use = f"Write with it: heedful generate PROMPT --model {result.run_folder}"
+        result = task.train(run, display=display, resume=resume, device=device)
     note(f"The model is in {result.model_folder}.")
-    note(use)
+    note(f"{task.advice} {result.run_folder}")
     if getattr(run.data, "test", None):
         note(f"Score it: heedful evaluate {result.run_folder}")

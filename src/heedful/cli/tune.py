@@ -51,8 +51,9 @@ def tune(
 
     beam_sizes = _numbers("--beams", beams, int, least=1, most=MAX_BEAM_SIZE)
     penalties = _numbers("--length-penalties", length_penalties, float, least=0, most=MAX_LENGTH_PENALTY)
-    from heedful.storage.folder_files import check_task
+    from heedful.storage.descriptions import TranslatorDescription
     from heedful.storage.locate import find_model_folder
+    from heedful.storage.model_folder import check_task
     from heedful.tasks.translation.load import load_translator
     from heedful.tasks.translation.test_sets import find_validation_sets, run_of
     from heedful.tasks.translation.tune import best_cell, find_writable, read_directions, score_grid, write_settings
@@ -60,7 +61,7 @@ def tune(
     if write:
         find_writable(models[0])  # before the search, which takes long
     for path in models:
-        check_task(find_model_folder(path), "translation")
+        check_task(find_model_folder(path), TranslatorDescription)
     run = run_of(models[0] if models else None, config)
     validation_sets = find_validation_sets(
         run, files=data, tokenize=tokenize, source_language=source_language, target_language=target_language

@@ -10,7 +10,7 @@ import math
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar, cast, get_args
 
 import tomli_w
 from pydantic import JsonValue, ValidationError
@@ -27,10 +27,8 @@ from heedful.errors import ConfigError, UserError, nearest
 AnyRun = RunConfig | ClassificationRun | LanguageModelRun
 RunT = TypeVar("RunT", bound=Section)
 
-_SCHEMAS: dict[str, type[RunConfig] | type[ClassificationRun] | type[LanguageModelRun]] = {
-    "translation": RunConfig,
-    "classification": ClassificationRun,
-    "language_modeling": LanguageModelRun,
+_SCHEMAS: dict[str, type[AnyRun]] = {
+    get_args(schema.model_fields["task"].annotation)[0]: schema for schema in get_args(AnyRun)
 }
 """Every `task` there is, with what a run of it is described by."""
 

@@ -1,16 +1,19 @@
-"""A batch: sentences of similar length as padded tensors, with the target shifted right (section 3.1 of the paper).
+"""The batches of the three tasks: padded pairs with the target shifted right, documents with labels, segments of texts.
 
-This file knows tensors and padding; it knows nothing of where sentences come from or how they are grouped.
+What all of them can do is named_batch.py's. This file knows tensors and padding (section 3.1 of the paper); it knows
+nothing of where sentences come from or how they are grouped.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+
+from heedful.data.named_batch import NamedBatch
 
 Ids = Sequence[int] | npt.NDArray[np.integer]
 Joined = tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]
@@ -18,7 +21,7 @@ Joined = tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]
 
 
 @dataclass(frozen=True)
-class Batch:
+class Batch(NamedBatch):
     """Sentence pairs as tensors of ids, padded at the end.
 
     source_ids [batch, source_len]; target_input_ids [batch, target_len], which begins with the start symbol;
@@ -28,12 +31,18 @@ class Batch:
     source_ids: Tensor
     target_input_ids: Tensor
     target_output_ids: Tensor
-    num_source_tokens: int
-    num_target_tokens: int
+    target_lengths: npt.NDArray[np.integer]
+    """Real tokens of each target, [batch]."""
+
     example_ids: npt.NDArray[np.int64]
     """Which examples these are, [batch]."""
 
     pad_id: int
+
+    @property
+    def num_items(self) -> int:
+        """Real target tokens."""
+        return int(self.target_lengths.sum())
 
     @property
     def source_mask(self) -> Tensor:
@@ -45,63 +54,36 @@ class Batch:
         """True where a target token is real, [batch, target_len]."""
         return self.target_output_ids != self.pad_id
 
+
+@dataclass(frozen=True)
+class LabelledBatch(NamedBatch):
+    """Documents as ids padded at the end, token_ids [batch, length], and the numbers of their labels [batch]."""
+
+    token_ids: Tensor
+    labels: Tensor
+
+
+@dataclass(frozen=True)
+class SegmentBatch(NamedBatch):
+    """The next segment of several texts: input_ids [batch, length] and target_ids [batch, length], one symbol later.
+
+    fresh [batch] is True where a text begins anew, so that nothing that was read before belongs to it.
+    """
+
+    input_ids: Tensor
+    target_ids: Tensor
+    fresh: Tensor
+    first_row: int = 0
+    """Which of the texts side by side the first row is, when a batch was cut."""
+
     @property
-    def shape(self) -> tuple[int, int, int]:
-        """Rows, padded source length, padded target length."""
-        return len(self), self.source_ids.size(1), self.target_output_ids.size(1)
+    def num_items(self) -> int:
+        """Symbols to be predicted: all of them."""
+        return self.target_ids.numel()
 
-    def __len__(self) -> int:
-        return self.source_ids.size(0)
-
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
-        """Return the batch with its tensors on a device."""
-        return Batch(
-            source_ids=self.source_ids.to(device, non_blocking=non_blocking),
-            target_input_ids=self.target_input_ids.to(device, non_blocking=non_blocking),
-            target_output_ids=self.target_output_ids.to(device, non_blocking=non_blocking),
-            num_source_tokens=self.num_source_tokens,
-            num_target_tokens=self.num_target_tokens,
-            example_ids=self.example_ids,
-            pad_id=self.pad_id,
-        )
-
-    def copy_from(self, other: "Batch") -> None:
-        """Take over the ids of a batch of the same shape; from page-locked memory the copy does not block.
-
-        The counts of tokens stay: they are the host's, and whoever re-uses tensors reads them from `other`.
-        """
-        self.source_ids.copy_(other.source_ids, non_blocking=True)
-        self.target_input_ids.copy_(other.target_input_ids, non_blocking=True)
-        self.target_output_ids.copy_(other.target_output_ids, non_blocking=True)
-
-    def pin_memory(self) -> "Batch":
-        """Return the batch in page-locked memory, from which a copy to the GPU does not block."""
-        return Batch(
-            source_ids=self.source_ids.pin_memory(),
-            target_input_ids=self.target_input_ids.pin_memory(),
-            target_output_ids=self.target_output_ids.pin_memory(),
-            num_source_tokens=self.num_source_tokens,
-            num_target_tokens=self.num_target_tokens,
-            example_ids=self.example_ids,
-            pad_id=self.pad_id,
-        )
-
-    def split(self, num_parts: int) -> "list[Batch]":
-        """Cut into at most `num_parts` batches of nearly equal rows; padding stays, so shapes differ in rows only."""
-        bounds = np.linspace(0, len(self), min(num_parts, len(self)) + 1).round().astype(int)
-        return [self._rows(start, end) for start, end in pairwise(bounds.tolist())]
-
-    def _rows(self, start: int, end: int) -> "Batch":
-        source_ids, target_output_ids = self.source_ids[start:end], self.target_output_ids[start:end]
-        return Batch(
-            source_ids=source_ids,
-            target_input_ids=self.target_input_ids[start:end],
-            target_output_ids=target_output_ids,
-            num_source_tokens=int((source_ids != self.pad_id).sum()),
-            num_target_tokens=int((target_output_ids != self.pad_id).sum()),
-            example_ids=self.example_ids[start:end],
-            pad_id=self.pad_id,
-        )
+    def rows(self, start: int, end: int) -> Self:
+        """Return the rows from `start` to before `end`, which know whose texts they are."""
+        return replace(super().rows(start, end), first_row=self.first_row + start)
 
 
 def collate(
@@ -150,8 +132,7 @@ def assemble(
         source_ids=torch.from_numpy(source_ids),
         target_input_ids=torch.from_numpy(target_input_ids),
         target_output_ids=torch.from_numpy(target_output_ids),
-        num_source_tokens=len(sources[0]),
-        num_target_tokens=len(targets[0]),
+        target_lengths=targets[1],
         example_ids=example_ids,
         pad_id=pad_id,
     )

@@ -1,59 +1,20 @@
 """Batches of labelled documents: which are trained on together is a function of the seed and the position.
 
-The order is that of batching.py, with one length in the place of two. Documents too long for the model's way of reading
+The order is that of packing.py, with one length in the place of two. Documents too long for the model's way of reading
 them are shortened here, and counted. This file knows ids and labels; it knows no text and no model.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from heedful.data.batch import LabelledBatch
 from heedful.data.packing import EpochPlan, epoch_plan, padded_length
 from heedful.text.ragged import Ragged, ragged_from_lengths
-
-
-@dataclass(frozen=True)
-class LabelledBatch:
-    """Documents as ids padded at the end, token_ids [batch, length], and the numbers of their labels [batch]."""
-
-    token_ids: Tensor
-    labels: Tensor
-
-    @property
-    def num_target_tokens(self) -> int:
-        """Documents: what a loss is averaged over."""
-        return self.token_ids.size(0)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and padded length."""
-        return self.token_ids.size(0), self.token_ids.size(1)
-
-    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "LabelledBatch":
-        """Return the batch with its tensors on a device."""
-        return LabelledBatch(
-            self.token_ids.to(device, non_blocking=non_blocking), self.labels.to(device, non_blocking=non_blocking)
-        )
-
-    def pin_memory(self) -> "LabelledBatch":
-        """Return the batch in page-locked memory, from which a copy to the GPU does not block."""
-        return LabelledBatch(self.token_ids.pin_memory(), self.labels.pin_memory())
-
-    def copy_from(self, other: "LabelledBatch") -> None:
-        """Take over the contents of a batch of the same shape; from page-locked memory the copy does not block."""
-        self.token_ids.copy_(other.token_ids, non_blocking=True)
-        self.labels.copy_(other.labels, non_blocking=True)
-
-    def split(self, count: int, /) -> "list[LabelledBatch]":
-        """Cut into at most `count` batches of nearly equal rows."""
-        bounds = np.linspace(0, len(self.labels), min(count, len(self.labels)) + 1).round().astype(int).tolist()
-        return [LabelledBatch(self.token_ids[start:end], self.labels[start:end]) for start, end in pairwise(bounds)]
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heedful.data.batch import Batch, Joined, assemble
+from heedful.data.named_batch import BatchT, NamedBatch
 from heedful.data.packing import EpochPlan, PlannedBatch, epoch_plan
 from heedful.data.store import TokenStore, WordTable
 from heedful.text.ragged import Ragged, sums_of_runs
@@ -70,10 +71,6 @@ class BatchStream:
         """Return the batch at a position, from 0 without end."""
         place = self.place_of(position)
         return self._assemble(place.epoch, self._plan(place.epoch)[place.index])
-
-    def batches_from(self, position: int) -> Iterator[Batch]:
-        """Yield all batches from a position on, without end; see `prefetch`."""
-        return prefetch(self, position)
 
     def place_of(self, position: int) -> Place:
         """Return the epoch of a position and its place in it."""
@@ -158,30 +155,22 @@ class _DroppingSide:
         return words, choices, lengths
 
 
-class Pinnable(Protocol):
-    """A batch that can be put into page-locked memory."""
-
-    def pin_memory(self) -> Self:
-        """Return the batch in page-locked memory, from which a copy to the GPU does not block."""
+BatchCo = TypeVar("BatchCo", bound=NamedBatch, covariant=True)
 
 
-PinnableT = TypeVar("PinnableT", bound=Pinnable)
-PinnableCo = TypeVar("PinnableCo", bound=Pinnable, covariant=True)
-
-
-class Positioned(Protocol[PinnableCo]):
+class Positioned(Protocol[BatchCo]):
     """A stream whose batches are functions of their position."""
 
-    def batch_at(self, position: int, /) -> PinnableCo:
+    def batch_at(self, position: int, /) -> BatchCo:
         """Return the batch at a position, from 0 without end."""
 
 
-def prefetch(stream: Positioned[PinnableT], start: int, *, pin_memory: bool = False) -> Iterator[PinnableT]:
+def prefetch(stream: Positioned[BatchT], start: int, *, pin_memory: bool = False) -> Iterator[BatchT]:
     """Yield the batches of a stream from position `start` on, made ahead by one thread.
 
     What goes wrong in the thread is raised here. The thread ends when the iterator is closed or forgotten.
     """
-    ready: queue.Queue[PinnableT | BaseException] = queue.Queue(_READ_AHEAD)
+    ready: queue.Queue[BatchT | BaseException] = queue.Queue(_READ_AHEAD)
     stopped = threading.Event()
     thread = threading.Thread(target=_produce, args=(stream, start, pin_memory, ready, stopped), daemon=True)
     thread.start()
@@ -197,14 +186,14 @@ def prefetch(stream: Positioned[PinnableT], start: int, *, pin_memory: bool = Fa
 
 
 def _produce(
-    stream: Positioned[PinnableT],
+    stream: Positioned[BatchT],
     position: int,
     pin_memory: bool,
-    ready: "queue.Queue[PinnableT | BaseException]",
+    ready: "queue.Queue[BatchT | BaseException]",
     stopped: threading.Event,
 ) -> None:
     while not stopped.is_set():
-        item: PinnableT | BaseException
+        item: BatchT | BaseException
         try:
             batch = stream.batch_at(position)
             item = batch.pin_memory() if pin_memory else batch

@@ -6,75 +6,17 @@ numbers; it knows nothing of memories and models, except that a batch says whose
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from heedful.config.language_modeling import SplitFile, TextData, TextFiles
+from heedful.data.batch import SegmentBatch
 from heedful.data.paths import resolve_data_path
 from heedful.data.readers import open_bytes
 from heedful.errors import DataError, UserError, nearest
 from heedful.text.symbols import Ids
-
-
-@dataclass(frozen=True)
-class SegmentBatch:
-    """The next segment of several texts: input_ids [batch, length] and target_ids [batch, length], one symbol later.
-
-    fresh [batch] is True where a text begins anew, so that nothing that was read before belongs to it.
-    """
-
-    input_ids: Tensor
-    target_ids: Tensor
-    fresh: Tensor
-    first_row: int = 0
-    """Which of the texts side by side the first row is, when a batch was cut."""
-
-    @property
-    def num_target_tokens(self) -> int:
-        """Symbols to be predicted: all of them."""
-        return self.target_ids.numel()
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Rows and length."""
-        return tuple(self.input_ids.shape)
-
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> "SegmentBatch":
-        """Return the batch with its tensors on a device."""
-        input_ids, target_ids, fresh = (
-            tensor.to(device, non_blocking=non_blocking) for tensor in (self.input_ids, self.target_ids, self.fresh)
-        )
-        return replace(self, input_ids=input_ids, target_ids=target_ids, fresh=fresh)
-
-    def copy_from(self, other: "SegmentBatch") -> None:
-        """Take over the contents of a batch of the same shape; from page-locked memory the copy does not block."""
-        self.input_ids.copy_(other.input_ids, non_blocking=True)
-        self.target_ids.copy_(other.target_ids, non_blocking=True)
-        self.fresh.copy_(other.fresh, non_blocking=True)
-
-    def split(self, num_parts: int) -> "list[SegmentBatch]":
-        """Cut into at most `num_parts` batches of nearly equal rows."""
-        bounds = np.linspace(0, len(self.fresh), min(num_parts, len(self.fresh)) + 1).round().astype(int).tolist()
-        return [
-            SegmentBatch(
-                self.input_ids[start:end], self.target_ids[start:end], self.fresh[start:end], self.first_row + start
-            )
-            for start, end in pairwise(bounds)
-        ]
-
-    def pin_memory(self) -> "SegmentBatch":
-        """Return the batch in page-locked memory, from which a copy to the GPU does not block."""
-        return replace(
-            self,
-            input_ids=self.input_ids.pin_memory(),
-            target_ids=self.target_ids.pin_memory(),
-            fresh=self.fresh.pin_memory(),
-        )
 
 
 class TextStream:

@@ -5,49 +5,30 @@ weight (`explain_score`), in the readable form. This file knows no formula.
 """
 
 import threading
-from collections.abc import Sequence
 from typing import Any, cast
 
 import torch
 from torch import nn
 
 from heedful.insight.attention_weights import check_place, find_use
-from heedful.insight.trace import Trace
+from heedful.insight.forced_pair import ForcedPair
 from heedful.models.interfaces import EncoderDecoder
 from heedful.nn.attention import ScoreExplanation
 
 
+@torch.no_grad()
 def open_cell(
-    model: EncoderDecoder, trace: Trace, kind: str, *, layer: int, head: int, row: int, column: int
+    model: EncoderDecoder, pair: ForcedPair, kind: str, *, layer: int, head: int, row: int, column: int
 ) -> ScoreExplanation:
     """Compute one cell of `trace.attention(kind, layer, head)` step by step; `model` is the `readable_model`."""
-    source_ids, input_ids = ([token.id for token in tokens] for tokens in (trace.source_tokens, trace.input_tokens))
-    return open_cell_of(model, source_ids, input_ids, kind, layer=layer, head=head, row=row, column=column)
-
-
-@torch.no_grad()
-def open_cell_of(
-    model: EncoderDecoder,
-    source_ids: Sequence[int],
-    input_ids: Sequence[int],
-    kind: str,
-    *,
-    layer: int,
-    head: int,
-    row: int,
-    column: int,
-) -> ScoreExplanation:
-    """Compute one cell of the pass over what the encoder reads and what the decoder reads, without a trace of it."""
     use = find_use(model, kind, layer, head)
-    lengths = {"source": len(source_ids), "target": len(input_ids)}
+    lengths = {"source": len(pair.source_tokens), "target": len(pair.input_tokens)}
     check_place(("row", row, lengths[use.looks_from]), ("column", column, lengths[use.looks_at]))
-    args, kwargs = _given_to(cast(nn.Module, use.module), model, source_ids, input_ids)
+    args, kwargs = _given_to(cast(nn.Module, use.module), model, pair)
     return use.module.explain_score(*args, head=head, row=row, column=column, **kwargs)
 
 
-def _given_to(
-    module: nn.Module, model: EncoderDecoder, source_ids: Sequence[int], input_ids: Sequence[int]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _given_to(module: nn.Module, model: EncoderDecoder, pair: ForcedPair) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Run the pass and return what one module was called with."""
     device = next(model.parameters()).device
     reader, given = threading.get_ident(), list[tuple[tuple[Any, ...], dict[str, Any]]]()
@@ -58,11 +39,7 @@ def _given_to(
 
     handle = module.register_forward_pre_hook(note, with_kwargs=True)
     try:
-        model(
-            torch.tensor([list(source_ids)], device=device),
-            None,
-            torch.tensor([list(input_ids)], device=device),
-        )
+        model(torch.tensor([pair.source_ids], device=device), None, torch.tensor([pair.input_ids], device=device))
     finally:
         handle.remove()
     return given[0]

@@ -17,6 +17,7 @@ from heedful.files import publish_folder
 from heedful.models.transformer import Transformer
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.nn.positions import LearnedPositions, Positions, SinusoidalPositions
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder, restore_model
 from heedful.text.tokenizer import Tokenizer
 
@@ -26,7 +27,9 @@ _MAX_POSITIONS = 2048
 _NEVER = -1e4  # as a bias on a logit; within the range of fp16
 
 
-def export_ctranslate2(folder: ModelFolder, out: Path, quantization: Quantization | None = None) -> None:
+def export_ctranslate2(
+    folder: ModelFolder[TranslatorDescription], out: Path, quantization: Quantization | None = None
+) -> None:
     """Write a model for CTranslate2 at `out`, which must not exist yet; None keeps the weights in fp32."""
     spec = build_spec(folder)
     spec.validate()
@@ -39,7 +42,7 @@ def export_ctranslate2(folder: ModelFolder, out: Path, quantization: Quantizatio
     publish_folder(out, fill)
 
 
-def build_spec(folder: ModelFolder) -> Any:
+def build_spec(folder: ModelFolder[TranslatorDescription]) -> Any:
     """Describe a model in CTranslate2's terms: a `ctranslate2.specs.TransformerSpec` with all weights set."""
     try:
         from ctranslate2.specs import TransformerSpec, common_spec
@@ -48,7 +51,7 @@ def build_spec(folder: ModelFolder) -> Any:
             "The package `ctranslate2` must be installed for this export, but is not.\n"
             "Install it with: pip install 'heedful[interop]'"
         ) from error
-    config = folder.model
+    config = folder.description.model
     if not isinstance(config, TransformerConfig):
         raise UserError(f"CTranslate2 runs Transformers, but this model is a {config.family}.")
     activations = {
@@ -99,23 +102,23 @@ def _set_self_attention_and_feed_forward(spec: Any, layer: EncoderLayer | Decode
     _set_norm(spec.ffn.layer_norm, layer.feed_forward_residual.norm)
 
 
-def _set_output(spec: Any, model: Transformer, folder: ModelFolder) -> None:
+def _set_output(spec: Any, model: Transformer, folder: ModelFolder[TranslatorDescription]) -> None:
     output = model.output_projection
-    bias = torch.zeros(folder.target_vocab_size) if output.bias is None else output.bias.detach().clone()
+    bias = torch.zeros(folder.description.target_vocab_size) if output.bias is None else output.bias.detach().clone()
     # Our search never writes these symbols; here the weights have to see to it.
-    bias[[folder.special_ids.pad, folder.special_ids.bos]] = _NEVER
+    bias[[folder.description.special_ids.pad, folder.description.special_ids.bos]] = _NEVER
     spec.decoder.projection.weight = _array(output.weight)
     spec.decoder.projection.bias = _array(bias)
 
 
-def _set_vocabularies(spec: Any, folder: ModelFolder) -> None:
+def _set_vocabularies(spec: Any, folder: ModelFolder[TranslatorDescription]) -> None:
     tokenizer = Tokenizer.from_json(folder.tokenizer_json)
     spec.register_source_vocabulary(_unique(tokenizer.source.vocabulary))
     spec.register_target_vocabulary(_unique(tokenizer.target.vocabulary))
-    spec.config.unk_token = tokenizer.target_piece(folder.special_ids.unk)
-    spec.config.bos_token = tokenizer.target_piece(folder.special_ids.bos)
-    spec.config.eos_token = tokenizer.target_piece(folder.special_ids.eos)
-    spec.config.decoder_start_token = tokenizer.target_piece(folder.special_ids.bos)
+    spec.config.unk_token = tokenizer.target_piece(folder.description.special_ids.unk)
+    spec.config.bos_token = tokenizer.target_piece(folder.description.special_ids.bos)
+    spec.config.eos_token = tokenizer.target_piece(folder.description.special_ids.eos)
+    spec.config.decoder_start_token = tokenizer.target_piece(folder.description.special_ids.bos)
     spec.config.add_source_eos = True
 
 

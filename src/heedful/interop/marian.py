@@ -23,14 +23,18 @@ from heedful.errors import UserError
 from heedful.files import publish_folder
 from heedful.interop.marian_tokenizer import read_marian_json, read_marian_tokenizer, write_marian_tokenizer
 from heedful.interop.marian_weights import layers_from_marian, layers_to_marian
+from heedful.interop.pickled_tensors import read_pickled_tensors
 from heedful.interop.residual_basis import halves_from_interleaved
-from heedful.storage.model_folder import ModelFolder, SpecialIds, model_card
+from heedful.storage.cards import translator_card
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder
 from heedful.text.tokenizer import Tokenizer
 
 _MAX_POSITIONS = 1024
 
 
-def import_marian(path: Path) -> ModelFolder:
+def import_marian(path: Path) -> ModelFolder[TranslatorDescription]:
     """Read a Hugging Face Marian folder, or say in a sentence what of it cannot be used."""
     config = _read_json(path / "config.json")
     model = _model_config(config, path)
@@ -49,37 +53,35 @@ def import_marian(path: Path) -> ModelFolder:
     source_language = str(named.get("source_lang") or "source")
     target_language = str(named.get("target_lang") or "target")
     with _refusing(path):
-        decoding = DecodingConfig(beam_size=config.get("num_beams") or 4)
-    return ModelFolder(
-        model=model,
-        weights=weights,
-        tokenizer_json=tokenizer.to_json(),
-        special_ids=SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id),
-        source_vocab_size=source_vocab_size,
-        target_vocab_size=target_vocab_size,
-        source_language=source_language,
-        target_language=target_language,
-        languages=tokenizer.languages,
-        decoding=decoding,
-        card=model_card(
-            name=path.name,
-            family=model.family,
+        description = TranslatorDescription(
             source_language=source_language,
-            target_languages=tokenizer.languages or [target_language],
-            num_parameters=sum(tensor.numel() for tensor in weights.values()),
-            facts={"imported from": "a Hugging Face Marian folder"},
-        ),
-        facts={"imported_from": "huggingface-marian", "name": path.name},
+            target_language=target_language,
+            languages=tokenizer.languages,
+            source_vocab_size=source_vocab_size,
+            target_vocab_size=target_vocab_size,
+            special_ids=SpecialIds.of(tokenizer),
+            model=model,
+            decoding=DecodingConfig(beam_size=config.get("num_beams") or 4),
+            facts={"imported_from": "huggingface-marian", "name": path.name},
+        )
+    card = translator_card(
+        path.name,
+        model.family,
+        source_language,
+        tokenizer.languages or [target_language],
+        weights,
+        {"imported from": "a Hugging Face Marian folder"},
     )
+    return ModelFolder(description, weights, tokenizer.to_json(), card)
 
 
-def export_marian(folder: ModelFolder, out: Path) -> None:
+def export_marian(folder: ModelFolder[TranslatorDescription], out: Path) -> None:
     """Write a model as a Hugging Face Marian folder at `out`, which must not exist yet.
 
     Tokenizers that SentencePiece can express travel as source.spm and target.spm. Others cannot be written in
     Marian's formats: then `out` has heedful_tokenizer.json, and text must be cut into tokens by Heedful.
     """
-    model = _exportable(folder.model)
+    model = _exportable(folder.description.model)
     weights = dict(folder.weights)
     if model.positions == SinusoidalPositions(layout="interleaved"):
         weights = halves_from_interleaved(weights, model.dim)
@@ -90,7 +92,10 @@ def export_marian(folder: ModelFolder, out: Path) -> None:
         (partial / "config.json").write_text(config, encoding="utf-8")
         (partial / "model.safetensors").write_bytes(save(tensors, metadata={"format": "pt"}))
         write_marian_tokenizer(
-            Tokenizer.from_json(folder.tokenizer_json), partial, folder.source_language, folder.target_language
+            Tokenizer.from_json(folder.tokenizer_json),
+            partial,
+            folder.description.source_language,
+            folder.description.target_language,
         )
 
     publish_folder(out, fill)
@@ -182,17 +187,17 @@ def _weights_from_marian(tensors: dict[str, Tensor], model: TransformerConfig, p
     return {name: tensor.float().contiguous() for name, tensor in weights.items()}
 
 
-def _weights_to_marian(weights: dict[str, Tensor], folder: ModelFolder) -> dict[str, Tensor]:
+def _weights_to_marian(weights: dict[str, Tensor], folder: ModelFolder[TranslatorDescription]) -> dict[str, Tensor]:
     tensors = layers_to_marian(weights)
     source = weights["source_embedding.embedding.weight"]
-    if folder.model.tying == "three_way":
+    if folder.description.model.tying == "three_way":
         tensors["model.shared.weight"] = source
     else:
         tensors["model.encoder.embed_tokens.weight"] = source
         tensors["model.decoder.embed_tokens.weight"] = weights["target_embedding.embedding.weight"]
-    if folder.model.tying == "none":
+    if folder.description.model.tying == "none":
         tensors["lm_head.weight"] = weights["output_projection.weight"]
-    bias = weights.get("output_projection.bias", torch.zeros(folder.target_vocab_size))
+    bias = weights.get("output_projection.bias", torch.zeros(folder.description.target_vocab_size))
     tensors["final_logits_bias"] = bias.unsqueeze(0)
     return tensors
 
@@ -207,14 +212,14 @@ def _exportable(model: ModelConfig) -> TransformerConfig:
     return model
 
 
-def _marian_config(folder: ModelFolder, model: TransformerConfig) -> dict[str, object]:
-    special = folder.special_ids
+def _marian_config(folder: ModelFolder[TranslatorDescription], model: TransformerConfig) -> dict[str, object]:
+    special = folder.description.special_ids
     return {
         "architectures": ["MarianMTModel"],
         "model_type": "marian",
         "is_encoder_decoder": True,
-        "vocab_size": folder.source_vocab_size,
-        "decoder_vocab_size": folder.target_vocab_size,
+        "vocab_size": folder.description.source_vocab_size,
+        "decoder_vocab_size": folder.description.target_vocab_size,
         "d_model": model.dim,
         "encoder_layers": model.num_encoder_layers,
         "decoder_layers": model.num_decoder_layers,
@@ -236,7 +241,7 @@ def _marian_config(folder: ModelFolder, model: TransformerConfig) -> dict[str, o
         "eos_token_id": special.eos,
         "forced_eos_token_id": special.eos,
         "decoder_start_token_id": special.bos,
-        "num_beams": folder.decoding.beam_size,
+        "num_beams": folder.description.decoding.beam_size,
     }
 
 
@@ -250,10 +255,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 def _read_weights(path: Path) -> dict[str, Tensor]:
     file = path / "model.safetensors"
     if not file.is_file() and (path / "pytorch_model.bin").is_file():
-        raise UserError(
-            f"{path} must hold model.safetensors, but has only pytorch_model.bin, which can run code when it is read.\n"
-            "Convert it where you trust it: MarianMTModel.from_pretrained(folder).save_pretrained(folder)."
-        )
+        return read_pickled_tensors(path / "pytorch_model.bin")
     if not file.is_file():
         raise UserError(f"{file} must exist in a Marian folder, but does not.")
     try:

@@ -111,10 +111,19 @@ class EncoderDecoder(nn.Module, ABC):
         return logits
 
     @abstractmethod
-    def start(self, source_ids: Tensor, source_mask: Tensor | None, *, max_rows: int, max_len: int) -> Any:
+    def start(
+        self,
+        source_ids: Tensor,
+        source_mask: Tensor | None,
+        *,
+        max_rows: int,
+        max_len: int,
+        before_layer: Callable[[], None] = lambda: None,
+    ) -> Any:
         """Encode the sentences of a search, source_ids and source_mask [batch, source_len]; one row for each at first.
 
-        The search may hold up to `max_rows` rows and take up to `max_len` steps.
+        The search may hold up to `max_rows` rows and take up to `max_len` steps. `before_layer` is called once, before
+        the encoder; what it raises ends the search.
         """
 
     @abstractmethod

@@ -7,6 +7,7 @@ sentences through fused kernels. Residuals, LayerNorm, dropout and tying are tho
 Search keeps one state for each row and layer. This file knows token ids and masks; it knows no text and no search.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import cast
 
@@ -106,11 +107,20 @@ class RecurrentModel(EncoderDecoder):
         return states
 
     @torch.no_grad()
-    def start(self, source_ids: Tensor, source_mask: Tensor | None, *, max_rows: int, max_len: int) -> RecurrentSearch:  # noqa: ARG002
+    def start(
+        self,
+        source_ids: Tensor,
+        source_mask: Tensor | None,
+        *,
+        max_rows: int,  # noqa: ARG002 - the state does not grow
+        max_len: int,  # noqa: ARG002
+        before_layer: Callable[[], None] = lambda: None,
+    ) -> RecurrentSearch:
         """Encode the sentences of a search, source_ids and source_mask [batch, source_len]; one row for each at first.
 
-        Its state does not grow, so that neither `max_rows` nor `max_len` needs to be known.
+        `before_layer` is called once, before the encoder; what it raises ends the search.
         """
+        before_layer()
         memory = self.encode(source_ids, source_mask)
         first_states = self._first_states(memory, source_mask)
         return RecurrentSearch(first_states, self.attention.key(memory), memory, source_mask)

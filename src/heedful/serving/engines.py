@@ -9,25 +9,24 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
 from heedful.serving.facts import read_facts
 from heedful.serving.labelling import LabellingEngine
 from heedful.serving.limits import Limits
-from heedful.serving.request_queue import Observer, RefusedError
+from heedful.serving.request_queue import Observer
 from heedful.serving.translating import TranslationEngine
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import WritingEngine
-from heedful.storage.folder_files import task_of
 from heedful.storage.locate import find_model_folder
-from heedful.tasks.classification.classifier import load_classifier
-from heedful.tasks.language_modeling.model import load_text_model
-from heedful.tasks.translation.load import load_translator
+from heedful.tasks.table import TASKS, task_name_of
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.text.language_detection import known_languages
 
 BUNDLED_ID = "bundled"
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_WARM_UP = "Where is the station?"
+_ENGINES: dict[str, Callable[[str, Any, Limits, Observer], Workplace]] = {
+    engine.task: engine for engine in (TranslationEngine, LabellingEngine, WritingEngine)
+}
 
 Kind = TypeVar("Kind", bound=Workplace)
 
@@ -66,15 +65,18 @@ class Engines:
             raise UserError(f"`model` must be one of {', '.join(engine.id for engine in known)}.")
         return chosen
 
-    def find_translator(self, model_id: str | None, source: str | None, target: str | None) -> TranslationEngine:
-        """Return the model of that id, or the first that can be asked for these languages."""
-        for engine in () if model_id is not None else self.of_kind(TranslationEngine):
+    def find_translator(self, model_id: str | None, request: TranslationRequest) -> TranslationEngine:
+        """Return the model of that id, or the first that has these languages; it can then be asked to plan."""
+        first = self.find(TranslationEngine, model_id)
+        refusals = []
+        for engine in self.of_kind(TranslationEngine) if model_id is None else [first]:
             try:
-                engine.translator.directions.check(source, target)
-            except UserError:
-                continue
-            return engine
-        return self.find(TranslationEngine, model_id)  # the refusal of the first is as good as any other's
+                engine.translator.directions.check(request.source, request.target)
+            except UserError as refusal:
+                refusals.append(refusal)
+            else:
+                return engine
+        raise refusals[0]  # that of the first is as good as any other's
 
     @property
     def ids(self) -> list[str]:
@@ -90,19 +92,6 @@ class Engines:
     def is_ready(self) -> bool:
         """Say whether every model would admit a request now."""
         return all(engine.queue.is_ready for engine in self)
-
-    def check_open(self, kind: type[Workplace], client: str) -> None:
-        """Raise `RefusedError` when no model of a kind would admit anything of a client: before a request is read."""
-        refusals = []
-        for engine in self.of_kind(kind):
-            try:
-                engine.queue.check_open(client)
-            except RefusedError as refusal:
-                refusals.append(refusal)
-            else:
-                return
-        if refusals:
-            raise min(refusals, key=lambda refusal: refusal.retry_after)
 
     def drain(self) -> None:
         """Admit nothing more."""
@@ -124,15 +113,11 @@ def load_engines(
     """Load model folders, each for what it was trained for; none means the bundled translator."""
 
     def load(model_id: str, folder: Path | None) -> Workplace:
-        task = "translation" if folder is None else task_of(find_model_folder(folder))
-        if folder is not None and task == "classification":
-            return LabellingEngine(model_id, load_classifier(folder, device=device), limits, observer(model_id))
-        if folder is not None and task == "language_modeling":
-            return WritingEngine(model_id, load_text_model(folder, device=device), limits, observer(model_id))
-        translator = load_translator(folder, device=device, quantize=quantize, say=say)
-        source, target = translator.directions.pairs[0]
-        translator.translate(_WARM_UP, from_=source, to=target)  # the first client need not wait for lazy set-up
-        return TranslationEngine(model_id, translator, limits, observer(model_id))
+        task = task_name_of(folder)
+        model = TASKS[task].load(folder, device=device, quantize=quantize, say=say)
+        engine = _ENGINES[task](model_id, model, limits, observer(model_id))
+        engine.warm_up()
+        return engine
 
     named: dict[str, Path | None] = {BUNDLED_ID: None}
     if folders:
@@ -147,8 +132,7 @@ def load_engines(
 
 
 def _engine_of(engine: Workplace) -> str:
-    is_int8 = isinstance(engine, TranslationEngine) and isinstance(engine.translator.model, Int8Transformer)
-    return "int8" if is_int8 else "float"
+    return engine.translator.engine if isinstance(engine, TranslationEngine) else "float"
 
 
 def ids_of(folders: Sequence[Path]) -> list[str]:

@@ -11,10 +11,11 @@ sentence before any of it is used. This file knows files and tensors; it knows n
 """
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
 import torch
 from pydantic import Field, JsonValue, ValidationError
@@ -35,6 +36,26 @@ VocabSize = Annotated[int, Field(ge=1, le=1 << 24)]
 """Entries of a vocabulary, with a bound as every size has one that a file may name (config/models.py)."""
 
 
+class HasSpecialIds(Protocol):
+    """A tokenizer, as far as its special symbols are concerned."""
+
+    @property
+    def pad_id(self) -> int:
+        """Fills up short rows."""
+
+    @property
+    def bos_id(self) -> int:
+        """What every output starts from."""
+
+    @property
+    def eos_id(self) -> int:
+        """What ends an output."""
+
+    @property
+    def unk_id(self) -> int:
+        """Stands for what has no piece."""
+
+
 class SpecialIds(Section):
     """Ids of the symbols that are no text."""
 
@@ -43,19 +64,10 @@ class SpecialIds(Section):
     eos: int = Field(ge=0)
     unk: int = Field(ge=0)
 
-
-class Task(NamedTuple):
-    """How a task is spoken of: what its model is called, and which verb uses it."""
-
-    kind: str
-    verb: str
-
-
-TASKS = {
-    "translation": Task("a translator", "translate"),
-    "classification": Task("a classifier", "classify"),
-    "language_modeling": Task("a language model", "generate"),
-}
+    @classmethod
+    def of(cls, tokenizer: HasSpecialIds) -> "SpecialIds":
+        """Return those of a tokenizer."""
+        return cls(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id)
 
 
 @dataclass(frozen=True)
@@ -63,18 +75,18 @@ class FolderFiles:
     """The files of a model folder, read and found to belong together."""
 
     config: JsonValue
-    """What config.json says, still to be checked by `read_config_as`."""
+    """What config.json says, still to be checked by `check_config`."""
 
     weights: dict[str, Tensor]
     tokenizer_json: str
     card: str
 
 
-def write_files(path: Path, config: Section, weights: Mapping[str, Tensor], tokenizer_json: str, card: str) -> None:
+def write_files(path: Path, config: JsonValue, weights: Mapping[str, Tensor], tokenizer_json: str, card: str) -> None:
     """Write a model folder at `path`, which must not exist yet."""
 
     def fill(partial: Path) -> None:
-        (partial / CONFIG).write_bytes(config.model_dump_json(indent=2).encode() + b"\n")
+        (partial / CONFIG).write_bytes(json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n")
         (partial / WEIGHTS).write_bytes(save(dict(weights)))
         (partial / TOKENIZER).write_bytes(tokenizer_json.encode())
         (partial / CARD).write_bytes(card.encode())
@@ -106,25 +118,8 @@ def read_files(path: Path) -> FolderFiles:
     return FolderFiles(config, weights, tokenizer_json, _read_utf8(path / CARD))
 
 
-def task_of(path: Path) -> str:
-    """Return what the model of a folder is for, without reading its weights; "translation" where nothing says it.
-
-    Only a hint at whom to ask: whoever then reads the folder checks it.
-    """
-    return _said_task(path) or "translation"
-
-
-def check_task(path: Path, wanted: str) -> None:
-    """Refuse a folder that says its model is for another task than `wanted`, and name what it can be used with."""
-    task = _said_task(path)
-    if task is not None and task != wanted and task in TASKS:
-        kind, verb = TASKS[task]
-        raise ModelFolderError(
-            f"{path} must hold {TASKS[wanted].kind} here, but holds {kind}. Use it with heedful {verb}."
-        )
-
-
-def _said_task(path: Path) -> str | None:
+def named_task(path: Path) -> str | None:
+    """Return the task that config.json names, None where it cannot be read or names none."""
     try:
         config = from_json((path / CONFIG).read_bytes())
     except (OSError, ValueError):
@@ -148,6 +143,8 @@ def check_config(path: Path, content: JsonValue, schema: type[ConfigT], *, versi
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "value_error":  # parts that do not fit together, in our own words
+            raise ModelFolderError(f"{place}: {first['msg'].removeprefix('Value error, ')}.") from error
         raise ModelFolderError(
             f"{place} must describe a model this Heedful knows, but `{name}` does not: {first['msg']}."
         ) from error
@@ -168,16 +165,6 @@ def check_floats(path: Path, stored: Mapping[str, Tensor]) -> None:
         if tensor.dtype != torch.float32:
             found = str(tensor.dtype).removeprefix("torch.")
             raise ModelFolderError(f"{path / WEIGHTS}: `{name}` must be float32, but is {found}.")
-
-
-def check_special_ids(path: Path, special_ids: SpecialIds, vocab_size: int) -> None:
-    """Refuse symbols that a vocabulary does not have."""
-    for name, number in special_ids.model_dump().items():
-        if number >= vocab_size:
-            raise ModelFolderError(
-                f"{path / CONFIG}: `special_ids.{name}` must be below {vocab_size:,}, the size of the vocabulary, "
-                f"but is {number:,}."
-            )
 
 
 def check_shapes(path: Path, stored: Mapping[str, Tensor], expected: Mapping[str, tuple[int, ...]]) -> None:

@@ -1,40 +1,30 @@
-"""The model folder of a translation model: everything it is, and nothing else, what one ships.
+"""The model folder: everything a model is, and nothing else, what one ships and what `--model` takes.
 
-    config.json         what the model is, its languages, special ids and search settings
-    model.safetensors   the weights, in fp32 or in int8 (quantized_weights.py)
-
-and the other files that every model folder has (folder_files.py).
+One for all tasks: a `Description` of the task (descriptions.py), the weights in fp32 or in int8
+(quantized_weights.py), the tokenizer and the card; folder_files.py says which file holds which. What is loaded was
+found to belong together, down to the shape of every tensor.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Generic, Protocol, TypeVar
 
 from pydantic import JsonValue
-from torch import Tensor
+from torch import Tensor, nn
 
-from heedful.config.models import ModelConfig
-from heedful.config.section import Section
-from heedful.config.training import DecodingConfig
 from heedful.errors import ModelFolderError
 from heedful.files import verify_sizes
-from heedful.models.build import construct_model, parameter_shapes
-from heedful.models.interfaces import EncoderDecoder
+from heedful.models.build import parameter_shapes
+from heedful.storage.descriptions import DESCRIPTIONS, Description
 from heedful.storage.folder_files import (
-    CARD,
     CONFIG,
-    TOKENIZER,
     WEIGHTS,
-    SpecialIds,
-    VocabSize,
     check_config,
     check_depth,
     check_floats,
     check_shapes,
-    check_special_ids,
-    check_task,
+    named_task,
     read_files,
     read_json,
     sha256_of,
@@ -42,189 +32,118 @@ from heedful.storage.folder_files import (
 )
 from heedful.storage.quantized_weights import RoundedWeights
 
-__all__ = [
-    "CARD",
-    "CONFIG",
-    "TOKENIZER",
-    "WEIGHTS",
-    "ModelDescription",
-    "ModelFolder",
-    "SpecialIds",
-    "construct",
-    "describe_model_folder",
-    "load_model_folder",
-    "model_card",
-    "restore_model",
-    "save_model_folder",
-    "weights_of",
-]
+DescriptionT = TypeVar("DescriptionT", bound=Description)
+Described = TypeVar("Described", covariant=True)
+ModelT = TypeVar("ModelT", bound=nn.Module)
+ModelCo = TypeVar("ModelCo", bound=nn.Module, covariant=True)
 
-VERSION: Final = 2
-"""Of config.json. Version 2 says how the weights are stored and which language is translated into which."""
+
+class Buildable(Protocol[ModelCo]):
+    """A description, known by the model it builds."""
+
+    def build_empty(self) -> ModelCo:
+        """Build the model, its weights still to be filled in."""
 
 
 @dataclass(frozen=True)
-class ModelFolder:
+class ModelFolder(Generic[Described]):
     """The content of a model folder."""
 
-    model: ModelConfig
+    description: Described
     weights: Mapping[str, Tensor]
     """The parameters by name, a shared one once, under the first of its names (`weights_of`); `RoundedWeights` are
     stored in int8."""
 
     tokenizer_json: str
-    special_ids: SpecialIds
-    source_vocab_size: int
-    target_vocab_size: int
-    source_language: str
-    target_language: str
-    languages: tuple[str, ...] = ()
-    """Target languages that can be asked for; empty when there is only one."""
-
-    directions: tuple[tuple[str, str], ...] = ()
-    """Which language the model was trained to translate into which; empty when its maker did not say."""
-
-    task: str = "translation"
-    decoding: DecodingConfig = field(default_factory=DecodingConfig)
     card: str = ""
-    facts: dict[str, JsonValue] = field(default_factory=dict)
-    """Where the model comes from and how good it is: for people, not needed to run it."""
 
 
-class ModelDescription(Section):
-    """What config.json holds: everything of a model but its weights."""
-
-    format: Literal["heedful-model"] = "heedful-model"
-    version: Literal[1, 2] = VERSION
-    task: Literal["translation"]
-    source_language: str
-    target_language: str
-    languages: tuple[str, ...]
-    directions: tuple[tuple[str, str], ...] = ()
-    weights: Literal["float32", "int8"] = "float32"
-    source_vocab_size: VocabSize
-    target_vocab_size: VocabSize
-    special_ids: SpecialIds
-    model: ModelConfig
-    decoding: DecodingConfig
-    tokenizer_sha256: str
-    facts: dict[str, JsonValue]
-
-
-def weights_of(model: EncoderDecoder) -> dict[str, Tensor]:
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """Return the parameters of a model by name, such as [vocab, dim], a shared one once, on the CPU and contiguous."""
     return {name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()}
 
 
-def save_model_folder(path: Path, folder: ModelFolder) -> None:
+def save_model_folder(path: Path, folder: ModelFolder[DescriptionT]) -> None:
     """Write a model folder at `path`, which must not exist yet."""
-    config = ModelDescription(
-        task="translation",
-        source_language=folder.source_language,
-        target_language=folder.target_language,
-        languages=folder.languages,
-        directions=folder.directions,
-        weights="int8" if isinstance(folder.weights, RoundedWeights) else "float32",
-        source_vocab_size=folder.source_vocab_size,
-        target_vocab_size=folder.target_vocab_size,
-        special_ids=folder.special_ids,
-        model=folder.model,
-        decoding=folder.decoding,
-        tokenizer_sha256=sha256_of(folder.tokenizer_json),
-        facts=folder.facts,
-    )
-    _check_weights(path, folder)
-    stored = folder.weights.stored if isinstance(folder.weights, RoundedWeights) else dict(folder.weights)
-    write_files(path, config, stored, folder.tokenizer_json, folder.card)
+    _check_weights(path, folder.description, folder.weights)
+    is_int8 = isinstance(folder.weights, RoundedWeights)
+    content = folder.description.model_dump(mode="json")
+    facts = content.pop("facts")  # the longest part, and the least needed: last
+    content |= {
+        "weights": "int8" if is_int8 else "float32",
+        "tokenizer_sha256": sha256_of(folder.tokenizer_json),
+        "facts": facts,
+    }
+    stored = folder.weights.stored if isinstance(folder.weights, RoundedWeights) else folder.weights
+    write_files(path, content, stored, folder.tokenizer_json, folder.card)
 
 
-def load_model_folder(path: Path) -> ModelFolder:
-    """Read and check a model folder; `ModelFolderError` says what is wrong with it."""
+def load_model_folder(path: Path, kind: type[DescriptionT]) -> ModelFolder[DescriptionT]:
+    """Read and check the folder of a model of some kind; `ModelFolderError` says what is wrong with it."""
     files = read_files(path)
-    check_task(path, "translation")
-    config = check_config(path, files.config, ModelDescription, version=VERSION)
-    folder = ModelFolder(
-        model=config.model,
-        weights=RoundedWeights(files.weights) if config.weights == "int8" else files.weights,
-        tokenizer_json=files.tokenizer_json,
-        special_ids=config.special_ids,
-        source_vocab_size=config.source_vocab_size,
-        target_vocab_size=config.target_vocab_size,
-        source_language=config.source_language,
-        target_language=config.target_language,
-        languages=config.languages,
-        directions=config.directions,
-        task=config.task,
-        decoding=config.decoding,
-        card=files.card,
-        facts=config.facts,
-    )
-    _check_weights(path, folder)
-    return folder
+    check_task(path, kind)
+    description = _described(path, files.config, kind)
+    stored_as = files.config.get("weights") if isinstance(files.config, dict) else None
+    weights = RoundedWeights(files.weights) if stored_as == "int8" else files.weights
+    _check_weights(path, description, weights)
+    return ModelFolder(description, weights, files.tokenizer_json, files.card)
 
 
-def describe_model_folder(path: Path) -> ModelDescription:
+def describe_model_folder(path: Path, kind: type[DescriptionT]) -> DescriptionT:
     """Return what a folder says of its model, in no time: neither weights nor tokenizer are read or checked."""
     verify_sizes(path)
-    check_task(path, "translation")
-    return check_config(path, read_json(path / CONFIG), ModelDescription, version=VERSION)
+    check_task(path, kind)
+    return _described(path, read_json(path / CONFIG), kind)
 
 
-def restore_model(folder: ModelFolder) -> EncoderDecoder:
+def task_of(path: Path) -> str:
+    """Return what the model of a folder is for, without reading its weights; "translation" where nothing says it.
+
+    Only a hint at whom to ask: whoever then reads the folder checks it.
+    """
+    return named_task(path) or "translation"
+
+
+def check_task(path: Path, wanted: type[Description]) -> None:
+    """Refuse a folder that says its model is of another kind than `wanted`, and name what it can be used with."""
+    found = DESCRIPTIONS.get(named_task(path) or "", wanted)
+    if found is not wanted:
+        raise ModelFolderError(
+            f"{path} must hold {wanted.holder} here, but holds {found.holder}. Use it with heedful {found.verb}."
+        )
+
+
+def restore_model(folder: ModelFolder[Buildable[ModelT]]) -> ModelT:
     """Build the model of a folder with its weights, ready for inference."""
-    model = construct(folder)
+    model = folder.description.build_empty()
     # Not strict: the second and third name of a shared matrix are not stored. `_check_weights` has seen to the rest.
-    model.load_state_dict(folder.weights, strict=False)
+    model.load_state_dict(dict(folder.weights), strict=False)
     return model.eval()
 
 
-def model_card(
-    *,
-    name: str,
-    family: str,
-    source_language: str,
-    target_languages: Sequence[str],
-    num_parameters: int,
-    facts: Mapping[str, str],
-) -> str:
-    """Write the README.md of a model folder; each of `facts` becomes one line of its table."""
-    rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items())
-    return (
-        f"# {name}\n\n"
-        f"A {family} that translates from {source_language} into {', '.join(target_languages)}, "
-        f"with {num_parameters:,} parameters, made with Heedful.\n\n"
-        "| | |\n|---|---|\n"
-        f"{rows}\n\n"
-        "```\n"
-        "heedful translate --model . < input.txt > output.txt\n"
-        "```\n"
-    )
+def _described(path: Path, content: JsonValue, kind: type[DescriptionT]) -> DescriptionT:
+    fields = dict(content) if isinstance(content, dict) else content
+    if isinstance(fields, dict):
+        # How the files are stored is said beside what the model is.
+        _check_storage(path, fields.pop("weights", "float32"), fields.pop("tokenizer_sha256", None))
+    return check_config(path, fields, kind, version=kind.newest)
 
 
-def construct(folder: ModelFolder) -> EncoderDecoder:
-    """Build the model of a folder, its weights still to be filled in."""
-    return construct_model(
-        folder.model,
-        source_vocab_size=folder.source_vocab_size,
-        target_vocab_size=folder.target_vocab_size,
-        pad_id=folder.special_ids.pad,
-    )
+def _check_storage(path: Path, weights: JsonValue, tokenizer_sha256: JsonValue) -> None:
+    if weights not in ("float32", "int8"):
+        raise ModelFolderError(f'{path / CONFIG}: `weights` must be "float32" or "int8", but is not.')
+    if not isinstance(tokenizer_sha256, str):
+        raise ModelFolderError(f"{path / CONFIG} must say which tokenizer belongs to it, in `tokenizer_sha256`.")
 
 
-def _check_weights(path: Path, folder: ModelFolder) -> None:
-    """Find out whether weights and special ids are those of the model that the config describes, before it is built."""
-    if folder.model.tying == "three_way" and folder.source_vocab_size != folder.target_vocab_size:
-        raise ModelFolderError(
-            f"{path / CONFIG} must name one vocabulary size, because source and target share a matrix, "
-            f"but has {folder.source_vocab_size:,} and {folder.target_vocab_size:,}."
-        )
-    stored: Mapping[str, Tensor] = folder.weights
-    if isinstance(folder.weights, RoundedWeights):
-        if problem := folder.weights.find_problem():
+def _check_weights(path: Path, description: Description, weights: Mapping[str, Tensor]) -> None:
+    """Find out whether the weights are those of the model that is described, before it is built."""
+    stored = weights
+    if isinstance(weights, RoundedWeights):
+        if problem := weights.find_problem():
             raise ModelFolderError(f"{path / WEIGHTS}: {problem}.")
-        stored = {name: folder.weights.stored[name] for name in folder.weights}  # shapes can be had without floats
+        stored = {name: weights.stored[name] for name in weights}  # shapes can be had without floats
     else:
         check_floats(path, stored)
-    check_special_ids(path, folder.special_ids, min(folder.source_vocab_size, folder.target_vocab_size))
-    check_depth(path, stored, folder.model.depth)
-    check_shapes(path, stored, parameter_shapes(partial(construct, folder)))
+    check_depth(path, stored, description.num_layers)
+    check_shapes(path, stored, parameter_shapes(description.build_empty))

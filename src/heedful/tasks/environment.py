@@ -12,6 +12,7 @@ from heedful import __version__
 from heedful.engines.int8.library import find_compiler
 from heedful.errors import HeedfulError
 from heedful.models.build import num_parameters
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import bundled_folder
 from heedful.storage.model_folder import describe_model_folder
 from heedful.tasks.translation.load import directions_of
@@ -58,7 +59,7 @@ def _bundled_model() -> str:
     if path is None:
         return "none"
     try:
-        model = describe_model_folder(path)
+        model = describe_model_folder(path, TranslatorDescription)
     except HeedfulError as error:
         return str(error)
     pairs = ", ".join(f"{source}→{target}" for source, target in directions_of(model).pairs)

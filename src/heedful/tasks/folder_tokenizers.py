@@ -5,36 +5,36 @@ their sizes and special symbols are compared: an id that the model does not have
 """
 
 from heedful.errors import ModelFolderError
-from heedful.storage.classifier_folder import ClassifierFolder
-from heedful.storage.language_model_folder import LanguageModelFolder
-from heedful.storage.model_folder import ModelFolder, SpecialIds
+from heedful.storage.descriptions import ClassifierDescription, LanguageModelDescription, TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder
 from heedful.text.symbols import Symbols, symbols_from_json
 from heedful.text.tokenizer import Tokenizer
 
 _REMEDY = "Copy the whole folder again from where it came, or use another one."
 
 
-def translation_tokenizer(folder: ModelFolder) -> Tokenizer:
+def translation_tokenizer(folder: ModelFolder[TranslatorDescription]) -> Tokenizer:
     """Return the tokenizer of a translation model."""
     tokenizer = Tokenizer.from_json(folder.tokenizer_json)
-    _check_size(tokenizer.source_vocab_size, folder.source_vocab_size)
-    _check_size(tokenizer.target_vocab_size, folder.target_vocab_size)
-    _check_special_ids(tokenizer, folder.special_ids)
+    _check_size(tokenizer.source_vocab_size, folder.description.source_vocab_size)
+    _check_size(tokenizer.target_vocab_size, folder.description.target_vocab_size)
+    _check_special_ids(tokenizer, folder.description.special_ids)
     return tokenizer
 
 
-def classifier_tokenizer(folder: ClassifierFolder) -> Tokenizer:
+def classifier_tokenizer(folder: ModelFolder[ClassifierDescription]) -> Tokenizer:
     """Return the tokenizer of a classifier."""
     tokenizer = Tokenizer.from_json(folder.tokenizer_json)
-    _check_size(tokenizer.source_vocab_size, folder.vocab_size)
-    _check_special_ids(tokenizer, folder.special_ids)
+    _check_size(tokenizer.source_vocab_size, folder.description.vocab_size)
+    _check_special_ids(tokenizer, folder.description.special_ids)
     return tokenizer
 
 
-def language_model_symbols(folder: LanguageModelFolder) -> Symbols:
+def language_model_symbols(folder: ModelFolder[LanguageModelDescription]) -> Symbols:
     """Return the symbols of a language model."""
-    symbols = symbols_from_json(folder.symbols_json)
-    _check_size(symbols.vocab_size, folder.vocab_size)
+    symbols = symbols_from_json(folder.tokenizer_json)
+    _check_size(symbols.vocab_size, folder.description.vocab_size)
     return symbols
 
 
@@ -46,7 +46,7 @@ def _check_size(found: int, wanted: int) -> None:
 
 
 def _check_special_ids(tokenizer: Tokenizer, wanted: SpecialIds) -> None:
-    found = SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id)
+    found = SpecialIds.of(tokenizer)
     if found != wanted:
         raise ModelFolderError(
             f"The tokenizer of a model must have the special symbols of its config.json, {_listed(wanted)}, "

@@ -1,13 +1,13 @@
-"""`heedful train`, whatever is trained: one run folder, one process at a time, one loop, and a model folder at the end.
+"""`heedful train`, whatever is trained: prepare, lock, train, publish.
 
-A task brings what differs as a `Trainee`. Everything that can be wrong with the input is found while that is prepared,
-before the run folder is made, so a typing error leaves nothing behind.
+A task brings one object, its job (`RunJob`). Everything that can be wrong with the input is found while the job is
+prepared, before the run folder is made, so a typing error leaves nothing behind.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -16,9 +16,12 @@ from heedful import __version__
 from heedful.config.load import AnyRun
 from heedful.config.section import Section
 from heedful.data.file_identity import FileIdentities
+from heedful.data.named_batch import BatchT
 from heedful.errors import UserError
 from heedful.files import JsonValue, advising, remove_folder, sweep_partial
 from heedful.models.build import count_parameters
+from heedful.storage.descriptions import Description
+from heedful.storage.model_folder import ModelFolder, load_model_folder, save_model_folder
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
 from heedful.tasks.run_data import check_run_data, identify_data, write_run_data
@@ -26,93 +29,82 @@ from heedful.tasks.run_folder import MODEL, Say, TrainingResult, check_run_folde
 from heedful.training.compilation import compile_layers
 from heedful.training.display import Display
 from heedful.training.durability.averaging import average_checkpoints, checkpoints_to_average
-from heedful.training.durability.journal import Listener, tensorboard_listener
+from heedful.training.durability.journal import Observer, TensorBoardObserver
 from heedful.training.durability.run_lock import RunLock
-from heedful.training.loop import Run, TrainingTask, start_state, train
-from heedful.training.recorded_step import BatchT
+from heedful.training.job import TrainingJob
+from heedful.training.loop import Run, start_state, train
 from heedful.training.state import TrainState
+
+ConfigT = TypeVar("ConfigT", bound=AnyRun)
 
 
 @dataclass(frozen=True)
-class Shipment:
-    """What a finished run hands to its model folder."""
+class RunContext:
+    """Where a job is prepared."""
 
-    weights: dict[str, Tensor]
-    """The mean of the checkpoints the config asks for, a shared matrix once."""
+    folder: Path
+    """The run folder, which may not exist yet."""
 
-    facts: dict[str, JsonValue]
-    """Where the model comes from."""
-
-    num_parameters: int
-    summary: dict[str, str]
-    """The facts as a model card tells them."""
+    device: torch.device
+    say: Say
+    identities: FileIdentities
+    """What the run's files are, so that none is read twice to know it."""
 
 
-class ShippedFolder(Protocol):
-    """What a model folder must say for a run to know it as its own."""
+class RunJob(TrainingJob[BatchT], Protocol[BatchT]):
+    """A job as a run sees it: what the loop is given, and what the run and model folders are to hold."""
 
     @property
-    def model(self) -> Section:
-        """The shape of the model."""
+    def tokenizer_json(self) -> str:
+        """The tokenizer, as the run folder keeps it."""
+
+    @property
+    def identity(self) -> dict[str, JsonValue]:
+        """What a checkpoint must agree with to be gone on from."""
 
     @property
     def facts(self) -> dict[str, JsonValue]:
-        """Where it comes from."""
+        """What is learned from, for the model folder; whole numbers are told on the model card, too."""
 
+    @property
+    def compiled_layers(self) -> tuple[type[nn.Module], ...]:
+        """The layers that `training.compile` compiles."""
 
-@dataclass(frozen=True)
-class Trainee(Generic[BatchT]):
-    """What a task brings to a run."""
+    def describe(self, facts: dict[str, JsonValue], /) -> Description:
+        """Return what the model folder says of the model, given the facts of the run."""
 
-    model: nn.Module
-    tokenizer_json: str
-    identity: dict[str, JsonValue]
-    """What a checkpoint must agree with to be gone on from."""
-
-    compiled: tuple[type[nn.Module], ...]
-    """The layers that `training.compile` compiles."""
-
-    task: Callable[[TrainState], TrainingTask[BatchT]]
-    """What the loop is given, once the model is where it will be trained."""
-
-    facts: dict[str, JsonValue]
-    """What it learns from, for the model folder; whole numbers are told on the model card, too."""
-
-    save: Callable[[Path, Shipment], None]
-    load: Callable[[Path], ShippedFolder]
+    def card(self, weights: Mapping[str, Tensor], summary: Mapping[str, str], /) -> str:
+        """Return the model card, from the weights and what is to be told of the run."""
 
 
 def run_training(
-    config: AnyRun,
-    prepare: Callable[[Path, torch.device, Say], Trainee[BatchT]],
-    identities: FileIdentities,
+    config: ConfigT,
+    prepare: Callable[[ConfigT, RunContext], RunJob[BatchT]],
     *,
     display: Display,
     resume: bool,
     device: str | None,
 ) -> TrainingResult:
-    """Train as `config` says and return where the model is. `resume` goes on with the run of the same name.
-
-    `identities` may be shared with `prepare`, so that no file is read twice to know what it is.
-    """
-    chosen = choose_device(device)
-    folder = run_folder_of(config)
+    """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
+    context = RunContext(run_folder_of(config), choose_device(device), display.say, FileIdentities())
+    folder = context.folder
     check_run_folder(folder, config, resume=resume, say=display.say)
-    data = identify_data(config, identities)
+    data = identify_data(config, context.identities)
     check_run_data(folder, data, say=display.say)
-    trainee = prepare(folder, chosen, display.say)  # the last thing that can be refused: no folder before it
+    job = prepare(config, context)  # the last thing that can be refused: no folder before it
     with RunLock(folder), advising("Free some space and start again with --resume."):
         check_run_folder(folder, config, resume=resume, say=lambda _: None)  # another process may have been quicker
         check_run_data(folder, data, say=lambda _: None)
         sweep_partial(folder)
         write_run_data(folder, data)
-        write_run_folder(folder, config, trainee.tokenizer_json, describe_environment())
-        display.say(f"Training {count_parameters(trainee.model):,} parameters on {chosen}, into {folder}.")
+        write_run_folder(folder, config, job.tokenizer_json, describe_environment())
+        model = job.loss.model
+        display.say(f"Training {count_parameters(model):,} parameters on {context.device}, into {folder}.")
         if config.training.compile:
-            compile_layers(trainee.model, trainee.compiled)
-        state = start_state(trainee.model.to(chosen), config.training)
-        train(state, trainee.task(state), _run(config, folder, trainee.identity, display))
-        model_folder = _ship(config, folder, state, trainee)
+            compile_layers(model, job.compiled_layers)
+        state = start_state(model, config.training, job.loss.carried)
+        train(state, job, _run(config, folder, job.identity, display))
+        model_folder = _publish(config, folder, state, job)
     return TrainingResult(folder, model_folder, state.step, state.scores)
 
 
@@ -128,9 +120,9 @@ def check_same_shape(ours: Section, theirs: Section) -> None:
 
 
 def _run(config: AnyRun, folder: Path, identity: dict[str, JsonValue], display: Display) -> Run:
-    listeners: list[Listener] = [display.show]
+    observer: Observer = display
     if config.training.tensorboard:
-        listeners.append(tensorboard_listener(folder / "tensorboard"))
+        observer = TensorBoardObserver(folder / "tensorboard", beside=display)
     return Run(
         folder=folder,
         training=config.training,
@@ -138,12 +130,11 @@ def _run(config: AnyRun, folder: Path, identity: dict[str, JsonValue], display: 
         seed=config.seed,
         dim=config.model.dim,
         facts=identity,
-        listeners=listeners,
-        report=display.say,
+        observer=observer,
     )
 
 
-def _ship(config: AnyRun, folder: Path, state: TrainState, trainee: Trainee[BatchT]) -> Path:
+def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT]) -> Path:
     """Average the checkpoints the config asks for and write the model folder, unless it is there already."""
     training, destination = config.training, folder / MODEL
     paths = checkpoints_to_average(
@@ -153,18 +144,18 @@ def _ship(config: AnyRun, folder: Path, state: TrainState, trainee: Trainee[Batc
         "run": config.name,
         "seed": config.seed,
         "steps": state.step,
-        **trainee.facts,
+        **job.facts,
         "averaged checkpoints": [path.name for path in paths],
         "validation": {str(step): score for step, score in state.scores.items()},
     }
+    description = job.describe(facts)
     if destination.exists():
-        shipped = trainee.load(destination)
-        if shipped.facts == facts and shipped.model == config.model:
+        if load_model_folder(destination, type(description)).description == description:
             return destination
         remove_folder(destination)
     best = max(state.scores.values(), default=None)
     summary = {
-        **{name: f"{value:,}" for name, value in trainee.facts.items() if isinstance(value, int)},
+        **{name: f"{value:,}" for name, value in job.facts.items() if isinstance(value, int)},
         "steps": f"{state.step:,}",
         "seed": str(config.seed),
         "averaged checkpoints": str(len(paths)),
@@ -173,5 +164,6 @@ def _ship(config: AnyRun, folder: Path, state: TrainState, trainee: Trainee[Batc
     }
     averaged = average_checkpoints(paths)
     weights = {name: averaged[name] for name, _ in state.model.named_parameters()}
-    trainee.save(destination, Shipment(weights, facts, count_parameters(state.model), summary))
+    card = job.card(weights, summary)
+    save_model_folder(destination, ModelFolder(description, weights, job.tokenizer_json, card))
     return destination

@@ -2,7 +2,7 @@
 
 A whole model as one graph compiles for minutes, most of them spent on copies of the same layer; one layer compiles in
 seconds and serves all of its kind, whatever the shape of the batch. What is around the layers is either large products
-or has its own kernels (`fused_loss.py`). Evaluation stays as written: it would need another program for little use.
+or has its own kernels (`losses/fused.py`). Evaluation stays as written: it would need another program for little use.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """What a person sees while a model trains: a progress bar on a terminal, plain lines everywhere else.
 
-Both are listeners of the journal's records and write to the stream they are given (standard error, for the command
+Both are observers of a run and write to the stream they are given (standard error, for the command
 line): the loop itself never prints.
 """
 
@@ -11,10 +11,10 @@ from typing import Protocol, Self, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from heedful.training.durability.journal import Record
+from heedful.training.durability.journal import Observer, Record
 
 
-class Display(Protocol):
+class Display(Observer, Protocol):
     """Shows records and sentences between `with` and its end."""
 
     def __enter__(self) -> Self:
@@ -24,12 +24,6 @@ class Display(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Leave the terminal as it was."""
-
-    def show(self, record: Record) -> None:
-        """Show a record of the journal."""
-
-    def say(self, sentence: str) -> None:
-        """Show something that happened."""
 
 
 def make_display(max_steps: int, stream: TextIO | None = None) -> Display:

@@ -1,24 +1,24 @@
 """The training loop: step, tell, validate, save, until done, diverged or asked to stop.
 
-A page of plain control flow over a `TrainState`. What is trained, on what and how it is judged comes in as three
-callables (`TrainingTask`), so this file knows no text and no model. The loop reads numbers back from the device only
-where a line of the journal or a checkpoint needs them.
+A page of plain control flow over a `TrainState`. What is trained, on what and how it is judged is a `TrainingJob`, so
+this file knows no text and no model. The loop reads numbers back from the device only where a line of the journal or a
+checkpoint needs them.
 """
 
 import hashlib
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from heedful.config.training import TrainingConfig
+from heedful.data.named_batch import BatchT, NamedBatch
 from heedful.errors import HeedfulError
 from heedful.files import JsonValue
 from heedful.training.durability.checkpoint import (
@@ -30,46 +30,17 @@ from heedful.training.durability.checkpoint import (
     take_snapshot,
 )
 from heedful.training.durability.interruption import Interruption, TrainingInterruptedError
-from heedful.training.durability.journal import Journal, Listener, Record, finite
+from heedful.training.durability.journal import Journal, Observer, Record, Silent, finite
 from heedful.training.durability.saving import Saver
 from heedful.training.ema import MovingAverage
+from heedful.training.job import TrainingJob
 from heedful.training.optimizer import build_optimizer
-from heedful.training.recorded_step import BatchT, RecordableBatch, StepRecorder
+from heedful.training.recorded_step import StepRecorder
 from heedful.training.schedule import learning_rate
 from heedful.training.state import MAX_SKIPPED_IN_A_ROW, Tally, TrainState
-from heedful.training.step import LossFunction, train_step
+from heedful.training.step import StepSettings, train_step
 
-BatchContra = TypeVar("BatchContra", bound=RecordableBatch, contravariant=True)
-
-
-@dataclass(frozen=True)
-class Validation:
-    """What a validation found."""
-
-    numbers: Mapping[str, float]
-    """By name; among them the metric that decides what is best."""
-
-    samples: Sequence[Record] = ()
-    """What the model makes of a few sentences, for samples.jsonl."""
-
-
-@dataclass(frozen=True)
-class TrainingTask(Generic[BatchT]):
-    """What the loop must be given to train something."""
-
-    batches_from: Callable[[int], Iterator[BatchT]]
-    """All batches from a position on, without end. A pure function: this is what makes resuming exact."""
-
-    loss: LossFunction[BatchT]
-    """Model and batch to the summed loss."""
-
-    validate: Callable[[nn.Module], Validation]
-    """Judge the model, which is in evaluation mode and carries the moving average where there is one."""
-
-    early_loss: LossFunction[BatchT] | None = None
-    """What is minimised instead in the first `early_steps` steps."""
-
-    early_steps: int = 0
+BatchContra = TypeVar("BatchContra", bound=NamedBatch, contravariant=True)
 
 
 class ValidationSettings(Protocol):
@@ -100,11 +71,8 @@ class Run:
     facts: Mapping[str, JsonValue] = field(default_factory=dict)
     """What a checkpoint must agree on to be resumed, such as the tokenizer's hash."""
 
-    listeners: Sequence[Listener] = ()
-    """Are told each record of the journal."""
-
-    report: Callable[[str], None] = lambda _: None
-    """Is told sentences about what happened."""
+    observer: Observer = field(default_factory=Silent)
+    """Is shown each record of the journal and told sentences about what happened."""
 
     @property
     def checkpoints(self) -> Path:
@@ -112,15 +80,18 @@ class Run:
         return self.folder / "checkpoints"
 
 
-def start_state(model: nn.Module, config: TrainingConfig) -> TrainState:
-    """Make the state of a run before its first step."""
+def start_state(model: nn.Module, config: TrainingConfig, carried: dict[str, Tensor] | None = None) -> TrainState:
+    """Make the state of a run before its first step; `carried` are the tensors its loss hands on."""
     average = None if config.ema_decay is None else MovingAverage(model, config.ema_decay)
     device = next(model.parameters()).device
-    return TrainState(model, build_optimizer(model, config.optimizer), Tally.zeros(device), average)
+    return TrainState(model, build_optimizer(model, config.optimizer), Tally.zeros(device), average, carried or {})
 
 
-def train(state: TrainState, task: TrainingTask[BatchT], run: Run) -> None:
-    """Train until the last step, going on from the newest checkpoint of the run folder where there is one."""
+def train(state: TrainState, job: TrainingJob[BatchT], run: Run) -> None:
+    """Train until the last step, going on from the newest checkpoint of the run folder where there is one.
+
+    `state` is that of the job's model: `start_state(job.loss.model, …)`.
+    """
     config = run.training
     require_space(run.checkpoints, state)
     metrics, samples = Journal(run.folder / "metrics.jsonl"), Journal(run.folder / "samples.jsonl")
@@ -129,25 +100,25 @@ def train(state: TrainState, task: TrainingTask[BatchT], run: Run) -> None:
     saver = _saver(run)
     with Interruption() as interruption, ExitStack() as cleanup:
         cleanup.callback(saver.wait)
-        batches = task.batches_from(state.step * config.accumulate)
+        batches = job.batches_from(state.step * config.accumulate)
         if close := getattr(batches, "close", None):
             cleanup.callback(close)
         state.model.train()
-        do_step = _stepper(state, task, run)
+        do_step = _stepper(state, job, run)
         while state.step < config.max_steps and not state.stopped_early:
-            if state.step == task.early_steps > 0:
-                do_step = _stepper(state, task, run)
+            if state.step == job.loss.early_steps > 0:
+                do_step = _stepper(state, job, run)  # from here on another loss, and other kernels to record
             rate = learning_rate(config.schedule, dim=run.dim, max_steps=config.max_steps, step=state.step + 1)
             step_batches = [next(batches) for _ in range(config.accumulate)]
             do_step(step_batches, learning_rate=rate)
-            clock.count(sum(batch.num_target_tokens for batch in step_batches))
+            clock.count(sum(batch.num_items for batch in step_batches))
             if _due(state, config.log_every, config) or state.device.type == "cpu":
                 _stop_if_diverged(state, run, saver)
             if _due(state, config.log_every, config):
                 _tell(run, metrics, _train_record(state, rate, clock.read(config.max_steps - state.step)))
             if _due(state, run.validation.every_steps, config):
                 with clock.stopped():
-                    _validate(state, task, run, metrics, samples)
+                    _validate(state, job, run, metrics, samples)
             if interruption.received is not None or _save_is_due(state, run, saver):
                 with clock.stopped():
                     _save(state, run, metrics, samples, saver)
@@ -161,14 +132,18 @@ class _Step(Protocol[BatchContra]):
     def __call__(self, batches: Sequence[BatchContra], *, learning_rate: float) -> None: ...
 
 
-def _stepper(state: TrainState, task: TrainingTask[BatchT], run: Run) -> _Step[BatchT]:
+def _stepper(state: TrainState, job: TrainingJob[BatchT], run: Run) -> _Step[BatchT]:
     """Choose how steps are done: plainly, or on a GPU recorded and replayed. The weights come out the same."""
-    clip_norm, bf16 = run.training.clip_norm, run.training.precision == "bf16"
-    loss = task.early_loss if task.early_loss is not None and state.step < task.early_steps else task.loss
-    if state.device.type == "cuda" and run.training.cuda_graphs:
-        recorder = StepRecorder(state, loss, clip_norm=clip_norm, bf16=bf16, seed=run.seed, report=run.report)
-        return recorder.step
-    return partial(train_step, state, loss, clip_norm=clip_norm, bf16=bf16, seed=run.seed, report=run.report)
+    job.loss.is_early = state.step < job.loss.early_steps
+    config = run.training
+    settings = StepSettings(config.clip_norm, config.precision == "bf16", run.seed, run.observer.say)
+    if state.device.type == "cuda" and config.cuda_graphs:
+        return StepRecorder(state, job.loss, settings).step
+
+    def step(batches: Sequence[BatchT], *, learning_rate: float) -> None:
+        train_step(state, job.loss, batches, settings, learning_rate=learning_rate)
+
+    return step
 
 
 def weights_sha256(model: nn.Module) -> str:
@@ -181,10 +156,10 @@ def weights_sha256(model: nn.Module) -> str:
 
 
 def _resume(state: TrainState, run: Run, metrics: Journal, samples: Journal) -> None:
-    latest = find_latest(run.checkpoints, run.report)
+    latest = find_latest(run.checkpoints, run.observer.say)
     if latest is not None:
         load_checkpoint(latest, state, run.facts)
-        run.report(f"Going on after step {state.step}.")
+        run.observer.say(f"Going on after step {state.step}.")
     metrics.rewind(state.step)
     samples.rewind(state.step)
 
@@ -207,22 +182,22 @@ def _stop_if_diverged(state: TrainState, run: Run, saver: Saver) -> None:
 def _train_record(state: TrainState, rate: float, timing: JsonValue) -> Record:
     """Read the sums back from the device, the one place where the host waits, and begin new ones."""
     tally = state.tally
-    num_tokens = tally.num_tokens.item()
+    num_items = tally.num_items.item()
     means = {"loss": tally.loss_sum.item(), **{name: value.item() for name, value in tally.metric_sums.items()}}
     record: dict[str, JsonValue] = {"step": state.step, "kind": "train"}
-    record |= {name: finite(total / num_tokens) if num_tokens else None for name, total in means.items()}
+    record |= {name: finite(total / num_items) if num_items else None for name, total in means.items()}
     record |= {"gradient_norm": finite(tally.gradient_norm.item()), "learning_rate": rate}
     record |= {"skipped": int(tally.skipped.item()), "timing": timing}
     tally.start_new_line()
     return record
 
 
-def _validate(state: TrainState, task: TrainingTask[BatchT], run: Run, metrics: Journal, samples: Journal) -> None:
+def _validate(state: TrainState, job: TrainingJob[BatchT], run: Run, metrics: Journal, samples: Journal) -> None:
     started = time.perf_counter()
     averaged = nullcontext() if state.average is None else state.average.in_place_of(state.model)
     state.model.eval()
     with averaged, torch.no_grad():
-        found = task.validate(state.model)
+        found = job.validate(state.model)
     state.model.train()
     metric = run.validation.metric
     score = found.numbers[metric] if metric != "loss" else -found.numbers[metric]
@@ -234,7 +209,7 @@ def _validate(state: TrainState, task: TrainingTask[BatchT], run: Run, metrics: 
     for sample in found.samples:
         samples.write({"step": state.step, **sample})
     if state.stopped_early:
-        run.report(f"`validation.metric` has not got better {run.training.patience} times: training ends here.")
+        run.observer.say(f"`validation.metric` has not got better {run.training.patience} times: training ends here.")
 
 
 def _has_lost_patience(scores: Mapping[int, float], patience: int | None) -> bool:
@@ -264,7 +239,9 @@ def _save(state: TrainState, run: Run, metrics: Journal, samples: Journal, saver
 def _saver(run: Run) -> Saver:
     keep_last, keep_best = _numbers_kept(run.training)
     every_steps = run.training.checkpoint.every_steps
-    return Saver(run.checkpoints, every_steps=every_steps, keep_last=keep_last, keep_best=keep_best, report=run.report)
+    return Saver(
+        run.checkpoints, every_steps=every_steps, keep_last=keep_last, keep_best=keep_best, report=run.observer.say
+    )
 
 
 def _numbers_kept(config: TrainingConfig) -> tuple[int, int]:
@@ -276,8 +253,7 @@ def _numbers_kept(config: TrainingConfig) -> tuple[int, int]:
 
 def _tell(run: Run, metrics: Journal, record: Record) -> None:
     metrics.write(record)
-    for listener in run.listeners:
-        listener(record)
+    run.observer.show(record)
 
 
 class _Clock:
@@ -287,13 +263,13 @@ class _Clock:
         self._restart()
 
     def _restart(self) -> None:
-        self._steps = self._num_tokens = 0
+        self._steps = self._num_items = 0
         self._seconds, self._started = 0.0, time.perf_counter()
 
-    def count(self, num_tokens: int) -> None:
+    def count(self, num_items: int) -> None:
         """Note a step."""
         self._steps += 1
-        self._num_tokens += num_tokens
+        self._num_items += num_items
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
@@ -307,7 +283,7 @@ class _Clock:
         seconds = max(self._seconds + time.perf_counter() - self._started, 1e-9)
         numbers: dict[str, JsonValue] = {
             "seconds": round(seconds, 3),
-            "tokens_per_second": round(self._num_tokens / seconds, 1),
+            "tokens_per_second": round(self._num_items / seconds, 1),
             "seconds_left": round(steps_left * seconds / max(1, self._steps), 1),
         }
         self._restart()

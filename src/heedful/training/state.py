@@ -22,11 +22,11 @@ class Tally:
     loss_sum: Tensor
     """float64 scalar: loss over the steps that counted."""
 
-    num_tokens: Tensor
-    """float64 scalar: target tokens of those steps."""
+    num_items: Tensor
+    """float64 scalar: what those steps were averaged over, such as target tokens."""
 
     metric_sums: dict[str, Tensor]
-    """float64 scalars: further sums over the same tokens."""
+    """float64 scalars: further sums over the same items."""
 
     gradient_norm: Tensor
     """float32 scalar: norm of the newest gradient."""
@@ -52,7 +52,7 @@ class Tally:
 
     def start_new_line(self) -> None:
         """Forget the sums; the counts of skipped steps stay. In place: recorded steps know the tensors."""
-        for total in (self.loss_sum, self.num_tokens, *self.metric_sums.values()):
+        for total in (self.loss_sum, self.num_items, *self.metric_sums.values()):
             total.zero_()
 
 

@@ -1,9 +1,9 @@
 """One update of the weights: gradients of all micro-batches, norm, clipping, Adam.
 
-Three things make it more than a loop body. The loss is normalised by the target tokens of the whole step, however
-it is cut. A step whose loss or gradient is not finite is skipped *on the device*: fused AdamW takes a flag and leaves
-weights and moments bitwise as they were, so the host need not look. And when memory runs out, the step starts over
-with each batch cut into twice as many parts; the gradient is the same.
+Three things make it more than a loop body. The loss is normalised by the items of the whole step (target tokens,
+symbols, documents), however it is cut. A step whose loss or gradient is not finite is skipped *on the device*: fused
+AdamW takes a flag and leaves weights and moments bitwise as they were, so the host need not look. And when memory runs
+out, the step starts over with each batch cut into twice as many parts; the gradient is the same.
 
 `gradients_of` and `update_weights` are what happens on the device, and nothing in them asks the host for anything:
 `recorded_step.py` records the two and replays them.
@@ -11,33 +11,35 @@ with each batch cut into twice as many parts; the gradient is the same.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from heedful.data.named_batch import BatchT
 from heedful.errors import HeedfulError, is_out_of_memory
-from heedful.training.losses.cross_entropy import LossSum
+from heedful.training.losses.loss_module import LossSum
 from heedful.training.optimizer import set_learning_rate
 from heedful.training.state import MAX_SKIPPED_IN_A_ROW, Tally, TrainState
 
-
-class TrainBatch(Protocol):
-    """What a step must know of a batch."""
-
-    @property
-    def num_target_tokens(self) -> int:
-        """Real target tokens, known to the host."""
-
-    def to(self, device: torch.device, *, non_blocking: bool = False) -> Self:
-        """Copy the tensors to the device."""
-
-    def split(self, count: int, /) -> Sequence[Self]:
-        """Cut the rows into `count` batches, or as many as there are rows."""
+Loss = Callable[[BatchT], LossSum]
+"""A loss module, or one inside a wrapper of PyTorch's: whatever turns a batch into the sum of its loss."""
 
 
-BatchT = TypeVar("BatchT", bound=TrainBatch)
-LossFunction = Callable[[nn.Module, BatchT], LossSum]
+@dataclass(frozen=True)
+class StepSettings:
+    """What is the same for all steps of a run."""
+
+    clip_norm: float | None = None
+    """Longest gradient; None clips nothing."""
+
+    bf16: bool = False
+    """Products are taken in bfloat16 (autocast)."""
+
+    seed: int = 0
+    """Together with the number of the step it decides all dropout."""
+
+    report: Callable[[str], None] = lambda _: None
+    """Is told sentences about what happened."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class StepSums:
     loss_sum: Tensor
     """float64."""
 
-    num_tokens: Tensor
+    num_items: Tensor
     """float32: exact for any batch that fits a memory."""
 
     metrics: dict[str, Tensor]
@@ -56,42 +58,37 @@ class StepSums:
 
 def train_step(
     state: TrainState,
-    loss_function: LossFunction[BatchT],
+    loss: Loss[BatchT],
     batches: Sequence[BatchT],
+    settings: StepSettings,
     *,
     learning_rate: float,
-    clip_norm: float | None = None,
-    bf16: bool = False,
-    seed: int = 0,
-    report: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Do update `state.step` + 1 on the batches taken together. Reads nothing back from the device.
 
     Dropout is a function of (seed, step) alone: a resumed run draws what the uninterrupted one would have drawn.
     """
-    sums = _gradients_in_memory(state, loss_function, batches, bf16=bf16, seed=seed, report=report)
+    sums = _gradients_in_memory(state, loss, batches, settings)
     set_learning_rate(state.optimizer, learning_rate)
-    update_weights(state, sums, clip_norm=clip_norm)
+    update_weights(state, sums, clip_norm=settings.clip_norm)
     state.step += 1
 
 
-def gradients_of(
-    model: nn.Module, loss_function: LossFunction[BatchT], parts: Sequence[BatchT], num_tokens: Tensor, *, bf16: bool
-) -> StepSums:
-    """Leave on the parameters the gradient of the mean loss over `num_tokens` (float32 scalar) of all parts."""
-    device = num_tokens.device
+def gradients_of(loss: Loss[BatchT], parts: Sequence[BatchT], num_items: Tensor, *, bf16: bool) -> StepSums:
+    """Leave on the parameters the gradient of the mean loss over `num_items` (float32 scalar) of all parts."""
+    device = num_items.device
     total = torch.zeros((), dtype=torch.float64, device=device)
     metrics: dict[str, Tensor] = {}
     for part in parts:
         on_device = part.to(device, non_blocking=True)
         with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-            loss = loss_function(model, on_device)
-        (loss.loss_sum / num_tokens).backward()  # type: ignore[no-untyped-call]
-        loss.after_gradients()
-        total = total + loss.loss_sum.detach()
-        for name, value in loss.metrics.items():
+            found = loss(on_device)
+        (found.loss_sum / num_items).backward()  # type: ignore[no-untyped-call]
+        found.after_gradients()
+        total = total + found.loss_sum.detach()
+        for name, value in found.metrics.items():
             metrics[name] = metrics.get(name, 0.0) + value.detach().double()
-    return StepSums(total, num_tokens, metrics)
+    return StepSums(total, num_items, metrics)
 
 
 def update_weights(state: TrainState, sums: StepSums, *, clip_norm: float | None) -> None:
@@ -118,22 +115,16 @@ def seed_of_step(seed: int, step: int) -> int:
 
 
 def _gradients_in_memory(
-    state: TrainState,
-    loss_function: LossFunction[BatchT],
-    batches: Sequence[BatchT],
-    *,
-    bf16: bool,
-    seed: int,
-    report: Callable[[str], None],
+    state: TrainState, loss: Loss[BatchT], batches: Sequence[BatchT], settings: StepSettings
 ) -> StepSums:
     """Leave the step's gradient on the parameters; when memory runs out, start over in smaller parts."""
     carried = {name: tensor.clone() for name, tensor in state.carried.items()}
     while True:
         parts = [part for batch in batches for part in _split(batch, state.num_parts)]
-        torch.manual_seed(seed_of_step(seed, state.step))
+        torch.manual_seed(seed_of_step(settings.seed, state.step))
         try:
-            num_tokens = torch.full((), float(sum(part.num_target_tokens for part in parts)), device=state.device)
-            return gradients_of(state.model, loss_function, parts, num_tokens, bf16=bf16)
+            num_items = torch.full((), float(sum(part.num_items for part in parts)), device=state.device)
+            return gradients_of(loss, parts, num_items, bf16=settings.bf16)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -144,7 +135,7 @@ def _gradients_in_memory(
             state.carried[name].copy_(tensor)
         if state.device.type == "cuda":
             torch.cuda.empty_cache()
-        _cut_smaller(state, batches, report)
+        _cut_smaller(state, batches, settings.report)
 
 
 def _split(batch: BatchT, num_parts: int) -> Sequence[BatchT]:
@@ -173,7 +164,7 @@ def _count(tally: Tally, sums: StepSums, norm: Tensor, skipped: Tensor) -> None:
     """Add the step to the sums, in place; what was skipped adds nothing, least of all its NaN."""
     used = skipped == 0
     tally.loss_sum += torch.where(used, sums.loss_sum, 0.0)
-    tally.num_tokens += torch.where(used, sums.num_tokens, 0.0)
+    tally.num_items += torch.where(used, sums.num_items, 0.0)
     for name, value in sums.metrics.items():
         tally.sum_of(name).add_(torch.where(used, value, 0.0))
     tally.gradient_norm.copy_(norm.detach())

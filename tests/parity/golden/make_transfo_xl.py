@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from transformers import TransfoXLConfig, TransfoXLLMHeadModel
+from transformers import TransfoXLConfig, TransfoXLLMHeadModel  # type: ignore[attr-defined]
 
 HERE = Path(__file__).parent
 VOCAB, BATCH, SEGMENT, MEMORY = 13, 2, 5, 4

@@ -10,7 +10,7 @@ FOR_ALL = {"model", "more", "config", "split", "against", "as_json", "device"}
 """What every kind of model understands; of the further models of `more` only translators take any."""
 
 
-def test_every_option_of_evaluate_is_for_all_models_or_says_for_which():
+def test_every_option_of_evaluate_is_for_all_models_or_says_for_which() -> None:
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     names = {str(parameter.name) for parameter in group.commands["evaluate"].params}

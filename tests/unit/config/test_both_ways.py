@@ -17,7 +17,7 @@ test = { news = { source = "t.en", target = "t.de" } }
 """
 
 
-def test_every_corpus_counts_once_more_with_its_sides_exchanged():
+def test_every_corpus_counts_once_more_with_its_sides_exchanged() -> None:
     data = parse_config(CONFIG).data
     assert data.train[3:] == [
         LineCorpus(source="a.de", target="a.en", weight=2.0, source_language="de", target_language="en"),
@@ -42,13 +42,13 @@ def test_every_corpus_counts_once_more_with_its_sides_exchanged():
     assert {name: corpus.source for name, corpus in data.test.items()} == {"news": "t.en", "news_reversed": "t.de"}
 
 
-def test_what_was_written_out_is_not_exchanged_again():
+def test_what_was_written_out_is_not_exchanged_again() -> None:
     config = parse_config(CONFIG)
     assert not config.data.bidirectional
     assert parse_config(dump_toml(config)) == config
 
 
-def test_one_way_stays_one_way():
+def test_one_way_stays_one_way() -> None:
     data = parse_config(CONFIG.replace("bidirectional = true", "")).data
     assert len(data.train) == 3
     assert list(data.test) == ["news"]

@@ -21,13 +21,13 @@ data = { kind = "split", path = "enwik8.xz" }
 
 
 @pytest.mark.parametrize("text", [TEXT, SPLIT])
-def test_a_description_comes_back_as_it_was(text):
+def test_a_description_comes_back_as_it_was(text: str) -> None:
     run = parse_any(text)
     assert isinstance(run, LanguageModelRun)
     assert parse_any(dump_toml(run)) == run
 
 
-def test_the_defaults_are_the_paper_s_small_model():
+def test_the_defaults_are_the_paper_s_small_model() -> None:
     run = parse_any(SPLIT)
     assert isinstance(run, LanguageModelRun)
     assert isinstance(run.model, TransformerXLConfig)
@@ -41,8 +41,9 @@ def test_the_defaults_are_the_paper_s_small_model():
     assert run.data.train_bytes == 90_000_000
 
 
-def test_texts_side_by_side_are_the_budget_over_the_segment():
+def test_texts_side_by_side_are_the_budget_over_the_segment() -> None:
     run = parse_any(TEXT, ["training.batch_tokens=1000", "training.segment_len=100"])
+    assert isinstance(run, LanguageModelRun)
     assert run.training.num_streams == 10
 
 
@@ -64,11 +65,11 @@ def test_texts_side_by_side_are_the_budget_over_the_segment():
         (["tokenizer.kind=characters"], "bytes"),
     ],
 )
-def test_what_does_not_fit_is_said_in_a_sentence(overrides, sentence):
+def test_what_does_not_fit_is_said_in_a_sentence(overrides: list[str], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         parse_any(TEXT, overrides)
 
 
-def test_a_plain_model_needs_positions_for_its_context():
+def test_a_plain_model_needs_positions_for_its_context() -> None:
     with pytest.raises(ValueError, match=r"`positions.max_len` must be at least `context_len`, 512, but is 64"):
         LanguageModelConfig.model_validate({"kind": "language_model", "positions": {"kind": "learned", "max_len": 64}})

@@ -1,13 +1,19 @@
 """Plans by hand: padded lengths, full batches, what is carried on, and weights."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from heedful.data.packing import epoch_plan, num_batches, padded_length, repetitions
+from heedful.data.packing import EpochPlan, PlannedBatch, epoch_plan, num_batches, padded_length, repetitions
 
 
-def plan(sources: list[int], targets: list[int], batch_tokens: int, **settings: object):
+def plan(sources: list[int], targets: list[int], batch_tokens: int, **settings: Any) -> EpochPlan:
     return epoch_plan(np.array(sources), np.array(targets), batch_tokens=batch_tokens, seed=1, epoch=0, **settings)
+
+
+def batches_of(found: EpochPlan) -> list[PlannedBatch]:
+    return [found[index] for index in range(len(found))]
 
 
 def test_padded_lengths_come_from_a_small_set() -> None:
@@ -17,14 +23,14 @@ def test_padded_lengths_come_from_a_small_set() -> None:
 
 
 def test_equal_lengths_make_full_batches_and_one_rest() -> None:
-    batches = plan([5] * 25, [7] * 25, 80)
+    batches = batches_of(plan([5] * 25, [7] * 25, 80))
     assert sorted(len(batch.example_ids) for batch in batches) == [5, 10, 10]
     assert {(batch.source_len, batch.target_len) for batch in batches} == {(6, 8)}
 
 
 def test_what_is_left_of_a_group_goes_with_the_next_longer_one() -> None:
     """Budget 80: ten rows of 8 or five of 16. Twelve short pairs leave two; these go with three of the long ones."""
-    batches = list(plan([7] * 12 + [15] * 4, [7] * 12 + [15] * 4, 80))
+    batches = batches_of(plan([7] * 12 + [15] * 4, [7] * 12 + [15] * 4, 80))
     shapes = sorted((len(batch.example_ids), batch.source_len, batch.target_len) for batch in batches)
     assert shapes == [(1, 16, 16), (5, 16, 16), (10, 8, 8)]
     mixed = next(batch for batch in batches if len(batch.example_ids) == 5)
@@ -32,12 +38,12 @@ def test_what_is_left_of_a_group_goes_with_the_next_longer_one() -> None:
 
 
 def test_the_two_sides_are_padded_for_themselves() -> None:
-    (batch,) = plan([30, 31], [7, 5], 1000)
+    (batch,) = batches_of(plan([30, 31], [7, 5], 1000))
     assert (batch.source_len, batch.target_len) == (32, 8)
 
 
 def test_a_pair_beyond_the_budget_is_a_batch_of_its_own() -> None:
-    batches = list(plan([100, 100, 4], [4, 4, 4], 50))
+    batches = batches_of(plan([100, 100, 4], [4, 4, 4], 50))
     assert sorted(len(batch.example_ids) for batch in batches) == [1, 1, 1]
 
 

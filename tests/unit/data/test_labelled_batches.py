@@ -26,7 +26,7 @@ def test_every_document_is_in_an_epoch_once_with_all_its_tokens(lengths: list[in
         seen = []
         for index in range(stream.batches_per_epoch):
             batch = stream.batch_at(epoch * stream.batches_per_epoch + index)
-            assert batch.token_ids.numel() <= max(budget, batch.shape[1])
+            assert batch.token_ids.numel() <= max(budget, batch.token_ids.size(1))
             for row, label in zip(batch.token_ids, batch.labels.tolist(), strict=True):
                 assert row[row != PAD].tolist() == [label + 1] * lengths[label]
                 seen.append(label)
@@ -62,8 +62,8 @@ def test_in_batches_loses_nothing_and_keeps_the_budget(lengths: list[int], budge
 def test_batches_can_be_split_copied_and_moved() -> None:
     tokens = tokens_of([3, 5, 2])
     batch = tokens.batch(np.array([0, 1, 2]), pad_id=PAD)
-    assert batch.shape == (3, 6)
-    assert batch.num_target_tokens == 3
+    assert batch.token_ids.shape == (3, 6)
+    assert batch.num_items == 3
     parts = batch.split(2)
     assert torch.equal(torch.cat([part.token_ids for part in parts]), batch.token_ids)
     assert len(batch.split(10)) == 3

@@ -3,7 +3,9 @@
 import gzip
 import io
 import lzma
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -24,14 +26,16 @@ def _lines(folder: Path, source: bytes, target: bytes) -> LineCorpus:
     ("suffix", "compress"),
     [("", bytes), (".gz", gzip.compress), (".xz", lzma.compress), (".zst", zstandard.ZstdCompressor().compress)],
 )
-def test_pairs_come_in_order_with_empty_lines_kept(tmp_path: Path, suffix: str, compress):
+def test_pairs_come_in_order_with_empty_lines_kept(
+    tmp_path: Path, suffix: str, compress: Callable[..., Any] | type
+) -> None:
     path = tmp_path / f"pairs.tsv{suffix}"
     path.write_bytes(compress("x\ta\u2028b\tA\r\nx\t\t\nx\tc\tC".encode()))
     corpus = TsvCorpus(kind="tsv", path=str(path), source_column=1, target_column=2)
     assert list(read_pairs(corpus)) == [Pair("a\u2028b", "A", 1), Pair("", "", 2), Pair("c", "C", 3)]
 
 
-def test_unequal_files_are_refused_with_both_counts_and_the_line(tmp_path: Path):
+def test_unequal_files_are_refused_with_both_counts_and_the_line(tmp_path: Path) -> None:
     corpus = _lines(tmp_path, b"1\n2\n3\n4\n", b"1\n2\n")
     with pytest.raises(DataError) as refusal:
         list(read_pairs(corpus))
@@ -41,7 +45,7 @@ def test_unequal_files_are_refused_with_both_counts_and_the_line(tmp_path: Path)
     )
 
 
-def test_counts_of_unequal_files_are_exact_whichever_is_longer(tmp_path: Path):
+def test_counts_of_unequal_files_are_exact_whichever_is_longer(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has 1 and .* has 3: .*a\.en ends after line 1, .* 2 lines\.$"):
         list(read_pairs(_lines(tmp_path, b"1\n", b"1\n2\n3")))
 
@@ -56,7 +60,7 @@ def test_counts_of_unequal_files_are_exact_whichever_is_longer(tmp_path: Path):
         ("", "must hold at least one pair, but"),
     ],
 )
-def test_faults_of_json_lines_name_file_and_line(tmp_path: Path, content: str, sentence: str):
+def test_faults_of_json_lines_name_file_and_line(tmp_path: Path, content: str, sentence: str) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text(content)
     with pytest.raises(DataError) as refusal:
@@ -65,7 +69,7 @@ def test_faults_of_json_lines_name_file_and_line(tmp_path: Path, content: str, s
     assert str(path) in str(refusal.value)
 
 
-def test_missing_damaged_and_narrow_files_are_refused(tmp_path: Path):
+def test_missing_damaged_and_narrow_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a\.tsv must exist, but does not"):
         list(read_pairs(TsvCorpus(kind="tsv", path=str(tmp_path / "a.tsv"))))
     (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(b"a\tb\n" * 1000)[:-20])
@@ -76,7 +80,7 @@ def test_missing_damaged_and_narrow_files_are_refused(tmp_path: Path):
         list(read_pairs(TsvCorpus(kind="tsv", path=str(tmp_path / "c.tsv"))))
 
 
-def test_bad_encoding_is_reported_with_line_numbers(tmp_path: Path):
+def test_bad_encoding_is_reported_with_line_numbers(tmp_path: Path) -> None:
     report = EncodingReport()
     pairs = list(read_pairs(_lines(tmp_path, b"\xff\nb\n", b"A\nB\n"), report))
     assert pairs[0].source == "\ufffd"
@@ -84,7 +88,7 @@ def test_bad_encoding_is_reported_with_line_numbers(tmp_path: Path):
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path: Path, suffix: str):
+def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path: Path, suffix: str) -> None:
     content = b"short\n" + b"x" * (MAX_LINE_BYTES + 1)
     compress = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[suffix]
     names = [tmp_path / f"a.en{suffix}", tmp_path / "a.de"]
@@ -98,6 +102,6 @@ def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path: P
     )
 
 
-def test_a_line_of_the_largest_size_is_read(tmp_path: Path):
+def test_a_line_of_the_largest_size_is_read(tmp_path: Path) -> None:
     for ending in (b"", b"\n"):
         assert [len(line) for line in read_lines(io.BytesIO(b"x" * MAX_LINE_BYTES + ending))] == [MAX_LINE_BYTES]

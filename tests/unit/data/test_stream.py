@@ -3,8 +3,10 @@
 import threading
 import time
 from collections import Counter
+from collections.abc import Generator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +30,7 @@ def dropping(data: DataConfig, tokenizer: Tokenizer, tmp_path: Path) -> TokenSto
     return prepare_store(data, tokenizer, dropout=SubwordDropout(0.4, 1), cache=tmp_path)
 
 
-def stream_of(store: TokenStore, **settings: object) -> BatchStream:
+def stream_of(store: TokenStore, **settings: Any) -> BatchStream:
     return BatchStream(store, **{"batch_tokens": 200, "seed": 1, "bos_id": 1, "pad_id": 0, **settings})
 
 
@@ -58,7 +60,7 @@ def test_every_epoch_has_every_pair_once(kind: str, tokenizer: Tokenizer, reques
         for batch in batches:
             assert batch.source_ids.numel() <= 200
             assert batch.target_output_ids.numel() <= 200
-            assert batch.num_target_tokens == int(batch.target_mask.sum())
+            assert batch.num_items == int(batch.target_mask.sum())
             expected = [(ENGLISH[i], GERMAN[i]) for i in batch.example_ids]
             assert texts(tokenizer, batch) == expected
 
@@ -83,7 +85,7 @@ def test_epochs_follow_each_other(plain: TokenStore) -> None:
 
 def test_dropout_cuts_anew_in_each_epoch_and_both_sides_apart(dropping: TokenStore) -> None:
     stream = stream_of(dropping, batch_tokens=10_000)
-    sources = Counter()
+    sources: Counter[tuple[int, ...]] = Counter()
     for epoch in range(6):
         for batch in epoch_batches(stream, epoch):
             row = batch.example_ids.tolist().index(0)
@@ -121,6 +123,7 @@ def test_prefetching_gives_the_same_batches_and_ends_its_thread(plain: TokenStor
     ahead = list(islice(batches, 30))
     assert all(same(batch, stream.batch_at(7 + number)) for number, batch in enumerate(ahead))
     assert threading.active_count() == before + 1
+    assert isinstance(batches, Generator)
     batches.close()
     assert threading.active_count() == before
 

@@ -22,7 +22,9 @@ from heedful.errors import DataError, UserError
     segment_len=st.integers(1, 9),
     seed=st.integers(0, 99),
 )
-def test_each_row_reads_its_stretch_symbol_by_symbol_in_every_epoch(length, num_streams, segment_len, seed):
+def test_each_row_reads_its_stretch_symbol_by_symbol_in_every_epoch(
+    length: int, num_streams: int, segment_len: int, seed: int
+) -> None:
     if (length - segment_len) // num_streams < segment_len:
         return
     ids = np.arange(length)
@@ -39,7 +41,7 @@ def test_each_row_reads_its_stretch_symbol_by_symbol_in_every_epoch(length, num_
         assert read.numel() >= length - segment_len - num_streams * segment_len - num_streams
 
 
-def test_a_batch_is_a_function_of_its_position_and_epochs_are_cut_elsewhere():
+def test_a_batch_is_a_function_of_its_position_and_epochs_are_cut_elsewhere() -> None:
     ids = np.arange(1000)
     stream = TextStream(ids, num_streams=4, segment_len=10, seed=3)
     batches = stream.batches_from(5)
@@ -56,10 +58,10 @@ def test_a_batch_is_a_function_of_its_position_and_epochs_are_cut_elsewhere():
     )
 
 
-def test_a_batch_cut_into_parts_knows_its_rows():
+def test_a_batch_cut_into_parts_knows_its_rows() -> None:
     batch = TextStream(np.arange(200), num_streams=5, segment_len=8, seed=1).batch_at(1)
     parts = batch.split(3)
-    assert sum(part.num_target_tokens for part in parts) == batch.num_target_tokens == 40
+    assert sum(part.num_items for part in parts) == batch.num_items == 40
     assert torch.equal(torch.cat([part.target_ids for part in parts]), batch.target_ids)
     assert [part.first_row for part in parts] == [0, 2, 3]
     assert parts[1].split(2)[0].first_row == 2
@@ -70,13 +72,13 @@ def test_a_batch_cut_into_parts_knows_its_rows():
     assert not other.fresh.any()
 
 
-def test_a_text_that_is_too_short_is_refused_with_the_remedy():
+def test_a_text_that_is_too_short_is_refused_with_the_remedy() -> None:
     with pytest.raises(DataError, match=r"at least 50 symbols for 4 texts .* has 30\. Lower `training.batch_tokens`"):
         TextStream(np.arange(30), num_streams=4, segment_len=10, seed=1)
 
 
 @pytest.mark.parametrize("suffix", ["", ".xz", ".gz"])
-def test_one_file_is_cut_by_bytes(tmp_path: Path, suffix: str):
+def test_one_file_is_cut_by_bytes(tmp_path: Path, suffix: str) -> None:
     content = bytes(range(200)) * 3
     path = tmp_path / f"text{suffix}"
     opener = {"": open, ".xz": lzma.open, ".gz": gzip.open}[suffix]
@@ -90,7 +92,7 @@ def test_one_file_is_cut_by_bytes(tmp_path: Path, suffix: str):
     assert held_out_names(data) == ["test"]
 
 
-def test_a_file_that_is_too_short_for_its_cut_is_refused(tmp_path: Path):
+def test_a_file_that_is_too_short_for_its_cut_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes(b"x" * 100)
     data = SplitFile(kind="split", path=str(path), train_bytes=50, validation_bytes=40, test_bytes=20)
@@ -99,7 +101,7 @@ def test_a_file_that_is_too_short_for_its_cut_is_refused(tmp_path: Path):
         read_test(data, "test")
 
 
-def test_files_are_read_as_one_text_and_tests_by_name(tmp_path: Path):
+def test_files_are_read_as_one_text_and_tests_by_name(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / name).write_bytes(name.encode() * 3)
     data = TextFiles(

@@ -1,11 +1,14 @@
 """Models that misbehave: whatever they say, a search ends within the cap, with a result, and harms no neighbour."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from heedful.decoding import search
+from heedful.decoding.hypothesis import Hypothesis
 from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script
+from tests.support.searches import search
 
 VOCAB = 7
 HOSTILE = {
@@ -22,7 +25,9 @@ HOSTILE = {
 BAD = {"all impossible", "not a number", "one not a number", "infinite", "only forbidden"}
 
 
-def run(script, sources, beam_size, caps):
+def run(
+    script: Callable[..., Any], sources: list[tuple[int, ...]], beam_size: int, caps: list[int]
+) -> list[list[Hypothesis]]:
     return search(
         ScriptedModel(script), *batch_of(sources), bos_id=BOS, eos_id=EOS, max_lengths=caps, beam_size=beam_size,
         n_best=beam_size, forbidden_ids=(PAD, BOS), length_penalty=0.6,
@@ -32,10 +37,10 @@ def run(script, sources, beam_size, caps):
 @pytest.mark.parametrize("after", [0, 1, 3])
 @pytest.mark.parametrize("beam_size", [1, 2, 5, 20])
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_search_survives_and_its_neighbours_do_not_notice(name, beam_size, after):
+def test_a_search_survives_and_its_neighbours_do_not_notice(name: str, beam_size: int, after: int) -> None:
     tame = random_script(2, VOCAB)
 
-    def script(source, written):
+    def script(source: tuple[int, ...], written: tuple[int, ...]) -> list[float]:
         if source == (6,) and len(written) >= after:
             return HOSTILE[name]
         return [*tame(source, written)[:2], -4.0, *tame(source, written)[3:]]
@@ -59,8 +64,8 @@ def test_a_search_survives_and_its_neighbours_do_not_notice(name, beam_size, aft
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_a_nan_later_on_keeps_what_had_been_written(beam_size):
-    def script(source, written):
+def test_a_nan_later_on_keeps_what_had_been_written(beam_size: int) -> None:
+    def script(source: tuple[int, ...], written: tuple[int, ...]) -> list[float]:
         return [0.0, 0.0, -9.0, 3.0, 1.0] if len(written) < 3 else [math.nan] * 5
 
     [[only]] = run(script, [(5,)], beam_size, [9])

@@ -12,6 +12,8 @@ from heedful.config.language_modeling import LanguageModelConfig, TransformerXLC
 from heedful.evaluation.dynamic import Adaptation, _Moves, mean_squares, score_dynamically
 from heedful.evaluation.likelihood import Likelihood, score_symbols
 from heedful.models.build import build_language_model
+from heedful.models.language_model import LanguageModel
+from heedful.models.transformer_xl import TransformerXL
 
 VOCAB = 7
 XL = TransformerXLConfig(dim=16, num_heads=2, hidden_dim=32, num_layers=2, dropout=0.0)
@@ -20,7 +22,7 @@ PLAIN = LanguageModelConfig(
 )
 
 
-def built(config):
+def built(config: LanguageModelConfig | TransformerXLConfig) -> LanguageModel | TransformerXL:
     return build_language_model(config, vocab_size=VOCAB, generator=torch.Generator().manual_seed(1)).eval()
 
 
@@ -49,7 +51,7 @@ class Counting:
     memory_len=st.integers(0, 20),
     segment_len=st.integers(1, 9),
 )
-def test_every_symbol_is_scored_exactly_once(length, rows, memory_len, segment_len):
+def test_every_symbol_is_scored_exactly_once(length: int, rows: int, memory_len: int, segment_len: int) -> None:
     log_probs = torch.log_softmax(torch.arange(VOCAB, dtype=torch.float64), dim=0)
     ids = text(length)
     model = Counting(log_probs)
@@ -58,7 +60,9 @@ def test_every_symbol_is_scored_exactly_once(length, rows, memory_len, segment_l
 
 
 @pytest.mark.parametrize("config", [XL, PLAIN])
-def test_a_text_within_the_memory_is_scored_as_if_read_at_once(config):
+def test_a_text_within_the_memory_is_scored_as_if_read_at_once(
+    config: LanguageModelConfig | TransformerXLConfig,
+) -> None:
     model, ids = built(config), text(40)
     inputs = torch.from_numpy(np.append([3], ids[:-1])).unsqueeze(0)
     hidden, _ = model(inputs, model.empty_memory(1, 0))
@@ -70,7 +74,7 @@ def test_a_text_within_the_memory_is_scored_as_if_read_at_once(config):
         assert nats == pytest.approx(expected, rel=1e-5)
 
 
-def test_rows_side_by_side_begin_with_a_full_memory():
+def test_rows_side_by_side_begin_with_a_full_memory() -> None:
     """A model of one layer sees its memory and no further, so reading in parts changes nothing at all."""
     model, ids = built(XL.model_copy(update={"num_layers": 1})), text(120)
     one = score_symbols(model, ids, start_id=0, memory_len=12, segment_len=4, rows=1)
@@ -81,7 +85,7 @@ def test_rows_side_by_side_begin_with_a_full_memory():
     assert cold != pytest.approx(one, rel=1e-6)
 
 
-def test_the_numbers_of_a_likelihood():
+def test_the_numbers_of_a_likelihood() -> None:
     found = Likelihood(nats=100 * math.log(2), num_symbols=50, num_bytes=80)
     assert found.loss == pytest.approx(2 * math.log(2))
     assert found.perplexity == pytest.approx(4.0)
@@ -94,7 +98,9 @@ def repeated(length: int) -> np.ndarray:
 
 @pytest.mark.parametrize("config", [XL, PLAIN])
 @pytest.mark.parametrize("kind", ["sgd", "rms"])
-def test_a_model_that_adapts_gets_used_to_a_text_and_is_itself_again_afterwards(config, kind):
+def test_a_model_that_adapts_gets_used_to_a_text_and_is_itself_again_afterwards(
+    config: LanguageModelConfig | TransformerXLConfig, kind: str
+) -> None:
     model, ids = built(config), repeated(240)
     memory_len = 8 if config is XL else 0
     reading = {"start_id": 0, "memory_len": memory_len, "segment_len": 12}
@@ -111,14 +117,14 @@ def test_a_model_that_adapts_gets_used_to_a_text_and_is_itself_again_afterwards(
     assert held > adapted
 
 
-def test_without_a_rate_dynamic_evaluation_is_evaluation():
+def test_without_a_rate_dynamic_evaluation_is_evaluation() -> None:
     model, ids = built(XL), text(50)
     reading = {"start_id": 0, "memory_len": 8, "segment_len": 12}
     still = score_dynamically(model, ids, Adaptation("sgd", rate=0.0, decay=0.0), **reading)
     assert still == pytest.approx(score_symbols(model, ids, **reading), rel=1e-5)
 
 
-def test_no_symbol_is_learned_from_before_it_is_scored():
+def test_no_symbol_is_learned_from_before_it_is_scored() -> None:
     """The score of the first segment cannot depend on the rate, nor on what comes after it."""
     model = built(XL)
     reading = {"start_id": 0, "memory_len": 8, "segment_len": 12}
@@ -129,7 +135,7 @@ def test_no_symbol_is_learned_from_before_it_is_scored():
     assert scores[0] == scores[1]
 
 
-def test_one_step_of_each_rule_in_numbers():
+def test_one_step_of_each_rule_in_numbers() -> None:
     one, other = torch.nn.Parameter(torch.tensor([1.0, 2.0])), torch.nn.Parameter(torch.tensor([[3.0]]))
     named = {"one": one, "other": other}
     with torch.no_grad():

@@ -8,8 +8,8 @@ from heedful.errors import UserError
 from heedful.evaluation import measure_speed
 
 
-def test_the_median_run_counts_and_warm_ups_do_not():
-    runs = []
+def test_the_median_run_counts_and_warm_ups_do_not() -> None:
+    runs: list[int] = []
     ticks = itertools.accumulate([0, 1, 0, 4, 0, 2])  # three runs of 1, 4 and 2 seconds
 
     def work() -> int:
@@ -23,6 +23,6 @@ def test_the_median_run_counts_and_warm_ups_do_not():
     assert len(runs) == 5
 
 
-def test_there_must_be_a_run():
+def test_there_must_be_a_run() -> None:
     with pytest.raises(UserError, match="`num_runs` must be at least 1, but is 0"):
         measure_speed(lambda: 1, num_runs=0)

@@ -12,6 +12,7 @@ from heedful.insight.ablation import Head, Layer, ablate, head_changes, switched
 from heedful.insight.attention_weights import uses_by_name, watch_attention
 from heedful.insight.attribution import attribute
 from heedful.insight.trace import trace_translation
+from heedful.models.transformer import Transformer
 from tests.support.small_models import SENTENCE, USES, draw_model, small_translator
 
 SOURCE = torch.tensor([[5, 6, 7, 8, 2]])
@@ -19,7 +20,7 @@ INPUTS = torch.tensor([[1, 14, 15, 16]])
 
 
 @torch.no_grad()
-def stepped(model) -> torch.Tensor:
+def stepped(model: Transformer) -> torch.Tensor:
     """The logits of a search that writes INPUTS."""
     state = model.start(SOURCE, None, max_rows=1, max_len=4)
     return torch.stack([model.step(state, INPUTS[:, position]) for position in range(4)], dim=1)
@@ -27,7 +28,7 @@ def stepped(model) -> torch.Tensor:
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("kind", USES)
-def test_a_head_is_off_when_its_slice_of_the_output_matrix_is_zero(norm, kind) -> None:
+def test_a_head_is_off_when_its_slice_of_the_output_matrix_is_zero(norm: str, kind: str) -> None:
     model = draw_model(norm)
     by_hand = copy.deepcopy(model)
     uses_by_name(by_hand)[kind][1].module.output.weight.data[:, 16:] = 0.0  # head 1 of layer 1
@@ -49,7 +50,7 @@ def test_several_parts_are_off_together() -> None:
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_a_pre_norm_layer_that_is_off_could_as_well_not_be_there(stack) -> None:
+def test_a_pre_norm_layer_that_is_off_could_as_well_not_be_there(stack: str) -> None:
     model = draw_model("pre")
     without = copy.deepcopy(model)
     layers = getattr(without, stack).layers
@@ -72,14 +73,16 @@ def test_ablation_says_what_is_written_now_and_what_the_old_translation_is_worth
     translator = small_translator()
     trace = translator.translate(SENTENCE, trace=True)
     nothing = ablate(translator, trace, [])
-    assert (nothing.text, nothing.change) == (trace.text, pytest.approx(0.0, abs=1e-5))
+    assert nothing.text == trace.text
+    assert nothing.change == pytest.approx(0.0, abs=1e-5)
     assert nothing.log_prob == pytest.approx(trace.log_prob, abs=1e-5)
     without = ablate(translator, trace, [Head("cross", 1, 0)])
     by_hand = copy.deepcopy(translator.readable_model)
     uses_by_name(by_hand)["cross"][1].module.output.weight.data[:, :16] = 0.0
     reference = translator.with_model(by_hand)
     (wanted,) = reference.translate_detailed([SENTENCE])
-    assert (without.text, without.score) == (wanted.text, pytest.approx(wanted.score, abs=1e-5))
+    assert without.text == wanted.text
+    assert without.score == pytest.approx(wanted.score, abs=1e-5)
     assert without.change == pytest.approx(float(head_changes(translator, trace)["cross"][1, 0]), abs=1e-4)
 
 
@@ -117,7 +120,7 @@ def test_other_threads_have_the_whole_model_and_are_not_watched() -> None:
         (Layer("decoder", -1), "`layer` must be between 0 and 1, but is -1."),
     ],
 )
-def test_parts_that_are_not_there_are_refused(part, sentence) -> None:
+def test_parts_that_are_not_there_are_refused(part: Head | Layer, sentence: str) -> None:
     translator = small_translator()
     with pytest.raises(UserError) as refusal:
         ablate(translator, translator.translate(SENTENCE, trace=True), [part])
@@ -141,7 +144,7 @@ def test_one_sentence_is_looked_into_on_one_thread() -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        trace = trace_translation(translator, SENTENCE)
+        trace = trace_translation(translator, *translator.plan([SENTENCE]))
         attribute(translator.readable_model, trace)
         head_changes(translator, trace)
         ablate(translator, trace, [Head("cross", 0, 0)])

@@ -12,7 +12,7 @@ from tests.support.small_models import SENTENCE, USES, small_translator
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("kind", USES)
-def test_the_numbers_lead_to_the_weight_shown(norm, kind) -> None:
+def test_the_numbers_lead_to_the_weight_shown(norm: str, kind: str) -> None:
     translator = small_translator(norm)
     trace = translator.translate(SENTENCE, trace=True)
     shown = trace.attention(kind, layer=1, head=1)

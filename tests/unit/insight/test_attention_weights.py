@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from heedful.insight.attention_weights import entropy, forced_pass, uses_by_name, watch_attention
+from heedful.models.transformer import Transformer
 from heedful.nn.attention import split_heads
 from tests.support.small_models import USES, draw_model
 
@@ -13,18 +14,25 @@ SOURCE = torch.tensor([[5, 6, 7, 8, 9, 2], [11, 12, 2, 0, 0, 0]])
 INPUTS = torch.tensor([[1, 14, 15, 16, 17], [1, 18, 19, 20, 0]])
 
 
-def what_the_kernel_did(model, kind) -> list[tuple[Tensor, Tensor]]:
+def what_the_kernel_did(model: Transformer, kind: str) -> list[tuple[Tensor, Tensor]]:
     """Per layer, the averages that left the fused kernel and the values that went in, [batch, heads, length, head_dim].
 
     The averages are what W^O reads. The values are projected here from what the module was given.
     """
     seen: list[tuple[Tensor, Tensor]] = []
     handles = []
-    for module in [use.module for use in uses_by_name(model)[kind]]:
+    for use in uses_by_name(model)[kind]:
+        module = use.module
+        assert isinstance(module, nn.Module)
         given: list[Tensor] = []
         handles.append(module.register_forward_pre_hook(lambda _, args, given=given: given.extend(args)))
 
-        def note(_, args, module=module, given=given) -> None:
+        def note(
+            _: nn.Module,
+            args: tuple[Tensor],
+            module: nn.Module = module,
+            given: list[Tensor] = given,
+        ) -> None:
             projection = module.query_key_value if kind != "cross" else module.key_value
             value = projection(given[0] if kind != "cross" else given[1]).chunk(3 if kind != "cross" else 2, -1)[-1]
             seen.append((split_heads(args[0], module.num_heads), split_heads(value, module.num_heads)))
@@ -40,7 +48,7 @@ def what_the_kernel_did(model, kind) -> list[tuple[Tensor, Tensor]]:
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("kind", USES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_weights_shown_give_what_every_head_found(norm, kind, dtype) -> None:
+def test_weights_shown_give_what_every_head_found(norm: str, kind: str, dtype: torch.dtype) -> None:
     model = draw_model(norm).to(dtype)
     _, weights = forced_pass(model, SOURCE, SOURCE != 0, INPUTS)
     kernel = what_the_kernel_did(model, kind)
@@ -52,7 +60,7 @@ def test_weights_shown_give_what_every_head_found(norm, kind, dtype) -> None:
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("kind", USES)
-def test_weights_can_be_got_back_from_the_output_of_the_fast_kernel(norm, kind) -> None:
+def test_weights_can_be_got_back_from_the_output_of_the_fast_kernel(norm: str, kind: str) -> None:
     # There are fewer keys than features in a head, so that one set of weights only explains what the kernel returned.
     model = draw_model(norm).double()
     _, weights = forced_pass(model, SOURCE[:1], None, INPUTS[:1])

@@ -17,7 +17,7 @@ from tests.support.small_models import SENTENCE, draw_model, small_translator
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_attribution_is_what_each_token_loses_when_a_word_is_hidden(norm, monkeypatch) -> None:
+def test_attribution_is_what_each_token_loses_when_a_word_is_hidden(norm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     translator = small_translator(norm)
     trace = translator.translate(SENTENCE, trace=True)
     model = translator.readable_model
@@ -48,11 +48,11 @@ def test_attribution_is_what_each_token_loses_when_a_word_is_hidden(norm, monkey
     np.testing.assert_allclose(attribute(model, trace).by_token, whole.by_token, atol=1e-5)
 
 
-def test_attribution_ends_between_two_passes_when_it_is_told_to(monkeypatch) -> None:
+def test_attribution_ends_between_two_passes_when_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     class LeftError(Exception):
         pass
 
-    calls = []
+    calls: list[int] = []
 
     def leave_at_the_third() -> None:
         calls.append(None)

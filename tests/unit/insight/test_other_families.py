@@ -1,6 +1,7 @@
 """Classifiers and language models can be looked into as well; the weights of every attention of ours are used ones."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def text_model(model: TransformerXL | LanguageModel) -> TextModel:
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS, ids=lambda it: it["kind"])
-def test_every_kind_of_attention_can_be_watched(attention) -> None:
+def test_every_kind_of_attention_can_be_watched(attention: dict[str, Any]) -> None:
     model, ids = build(attention=attention), documents(9, 5)
     before = model(ids)
     with watch_attention(model) as found:

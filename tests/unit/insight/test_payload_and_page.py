@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import replace
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_text_never_becomes_markup(text) -> None:
+def test_text_never_becomes_markup(text: str) -> None:
     trace = small_translator().translate(text, trace=True)
     page = render_page(trace)
     ordinary = render_page(small_translator().translate(SENTENCE, trace=True))
@@ -120,7 +121,7 @@ def test_every_module_becomes_a_function_after_those_it_imports() -> None:
         assert set(re.findall(r'modules\["([\w./]+)"\];', text)) <= set(made[:number])
 
 
-def test_a_trace_shows_itself_in_a_notebook_and_writes_itself(tmp_path) -> None:
+def test_a_trace_shows_itself_in_a_notebook_and_writes_itself(tmp_path: Path) -> None:
     trace = small_translator().translate(SENTENCE, trace=True)
     assert trace._repr_html_().startswith("<iframe srcdoc=")
     trace.to_html(tmp_path / "trace.html")

@@ -3,11 +3,12 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sentencepiece
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from heedful.config.models import TransformerConfig
 from heedful.errors import UserError
@@ -15,7 +16,9 @@ from heedful.interop import export_ctranslate2, export_marian, import_marian
 from heedful.interop.marian_weights import layers_from_marian, layers_to_marian
 from heedful.interop.residual_basis import halves_from_interleaved
 from heedful.models import build_model
-from heedful.storage.model_folder import ModelFolder, SpecialIds, load_model_folder, save_model_folder, weights_of
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder, load_model_folder, save_model_folder, weights_of
 from heedful.text.tokenizer import Tokenizer
 
 PIECES = ["</s>", "<unk>", ">>deu<<", ">>fra<<", "▁", *"abcdefghijklm", "<pad>"]
@@ -38,23 +41,25 @@ CONFIG = {
 }
 
 
-def small_model(**changes: object) -> ModelFolder:
+def small_model(**changes: Any) -> ModelFolder[TranslatorDescription]:
     base = {"dim": 8, "num_heads": 2, "hidden_dim": 12, "num_encoder_layers": 1, "num_decoder_layers": 1}
     config = TransformerConfig.model_validate({**base, **changes})
     model = build_model(config, source_vocab_size=len(PIECES), target_vocab_size=len(PIECES), pad_id=0)
     return ModelFolder(
-        model=config,
-        weights=weights_of(model),
-        tokenizer_json="{}",
-        special_ids=SpecialIds(pad=0, bos=1, eos=2, unk=3),
-        source_vocab_size=len(PIECES),
-        target_vocab_size=len(PIECES),
-        source_language="en",
-        target_language="de",
+        TranslatorDescription(
+            model=config,
+            special_ids=SpecialIds(pad=0, bos=1, eos=2, unk=3),
+            source_vocab_size=len(PIECES),
+            target_vocab_size=len(PIECES),
+            source_language="en",
+            target_language="de",
+        ),
+        weights_of(model),
+        "{}",
     )
 
 
-def write_folder(path: Path, **changes: object) -> Path:
+def write_folder(path: Path, **changes: Any) -> Path:
     path.mkdir()
     for name in ("source.spm", "target.spm"):
         with (path / name).open("wb") as stream:
@@ -84,10 +89,10 @@ def refusal(path: Path) -> str:
 def test_multilingual_model_has_language_tags_and_survives_its_folder(tmp_path: Path) -> None:
     folder = import_marian(write_folder(tmp_path / "opus"))
     save_model_folder(tmp_path / "model", folder)
-    loaded = load_model_folder(tmp_path / "model")
+    loaded = load_model_folder(tmp_path / "model", TranslatorDescription)
     tokenizer = Tokenizer.from_json(loaded.tokenizer_json)
-    assert loaded.languages == tokenizer.languages == ("deu", "fra")
-    assert loaded.decoding.beam_size == 6
+    assert loaded.description.languages == tokenizer.languages == ("deu", "fra")
+    assert loaded.description.decoding.beam_size == 6
     assert tokenizer.encode_source("a", "fra")[0] == PIECES.index(">>fra<<")
     assert tokenizer.encode_source("a", "fra")[-1] == tokenizer.eos_id == 0
     assert tokenizer.bos_id == tokenizer.pad_id == len(PIECES) - 1
@@ -106,7 +111,7 @@ def test_multilingual_model_has_language_tags_and_survives_its_folder(tmp_path: 
         ),
     ],
 )
-def test_other_architectures_are_refused(changes: dict, sentence: str, tmp_path: Path) -> None:
+def test_other_architectures_are_refused(changes: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     assert refusal(write_folder(tmp_path / "opus", **changes)) == f"MARIAN/config.json: {sentence}"
 
 
@@ -122,18 +127,21 @@ def test_other_architectures_are_refused(changes: dict, sentence: str, tmp_path:
         ({"num_beams": "many"}, "beam_size"),
     ],
 )
-def test_absurd_numbers_are_refused(changes: dict, name: str, tmp_path: Path) -> None:
+def test_absurd_numbers_are_refused(changes: dict[str, Any], name: str, tmp_path: Path) -> None:
     found = refusal(write_folder(tmp_path / "marian", **changes))
     assert found.startswith(f"MARIAN/config.json must describe a model this Heedful knows, but its {name} does not: ")
 
 
-def test_pickled_weights_are_refused(tmp_path: Path) -> None:
+def test_pickled_weights_are_read_as_tensors_only(tmp_path: Path) -> None:
     path = write_folder(tmp_path / "opus")
-    (path / "model.safetensors").rename(path / "pytorch_model.bin")
-    assert refusal(path) == (
-        "MARIAN must hold model.safetensors, but has only pytorch_model.bin, which can run code when it is read.\n"
-        "Convert it where you trust it: MarianMTModel.from_pretrained(folder).save_pretrained(folder)."
-    )
+    expected = import_marian(path).weights
+    torch.save(load_file(path / "model.safetensors"), path / "pytorch_model.bin")
+    (path / "model.safetensors").unlink()
+    found = import_marian(path).weights
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())
+    (path / "pytorch_model.bin").write_bytes(b"cposix\nsystem\n(S'true'\ntR.")
+    assert refusal(path).startswith("MARIAN/pytorch_model.bin must be the weights of a model, tensors by name, but ")
 
 
 @pytest.mark.parametrize("name", ["config.json", "vocab.json", "model.safetensors"])

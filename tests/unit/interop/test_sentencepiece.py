@@ -3,6 +3,7 @@
 import io
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sentencepiece
@@ -11,7 +12,7 @@ from heedful.errors import UserError
 from heedful.interop.sentencepiece import read_sentencepiece, write_sentencepiece
 
 
-def learn(path: Path, **options: object) -> sentencepiece.SentencePieceProcessor:
+def learn(path: Path, **options: Any) -> sentencepiece.SentencePieceProcessor:
     words = ["kalo", "miter", "ansch", "ßøn", "zirobel", "quka", "löwe"]
     rng = random.Random(1)
     sentences = [" ".join(rng.choices(words, k=6)) for _ in range(200)]
@@ -24,7 +25,7 @@ def learn(path: Path, **options: object) -> sentencepiece.SentencePieceProcessor
 
 def test_pieces_and_scores_are_those_of_the_library(tmp_path: Path) -> None:
     theirs = learn(tmp_path / "x.spm", user_defined_symbols=["<sep>"])
-    expected = [
+    expected: list[tuple[str, Any]] = [
         (theirs.id_to_piece(i), pytest.approx(theirs.get_score(i)))
         for i in range(len(theirs))
         if not theirs.is_control(i) and not theirs.is_unknown(i)

@@ -1,5 +1,7 @@
 """Two language models that are read in segments: what memory must do, and what must not depend on how one reads."""
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ from heedful.nn.positions import SinusoidalPositions
 VOCAB = 11
 
 
-def xl(**settings) -> TransformerXL:
+def xl(**settings: Any) -> TransformerXL:
     model = TransformerXL(vocab_size=VOCAB, dim=16, num_heads=2, hidden_dim=32, num_layers=3, dropout=0.0, **settings)
     initialize(model, torch.Generator().manual_seed(1))
     generator = torch.Generator().manual_seed(2)
@@ -47,7 +49,7 @@ def tokens(length: int, batch: int = 2, seed: int = 7) -> torch.Tensor:
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("tied_biases", [True, False])
 @pytest.mark.parametrize("clamp_len", [None, 3])
-def test_two_segments_with_memory_are_one_long_segment(norm, tied_biases, clamp_len):
+def test_two_segments_with_memory_are_one_long_segment(norm: str, tied_biases: bool, clamp_len: int | None) -> None:
     model, ids = xl(norm=norm, tied_biases=tied_biases, clamp_len=clamp_len), tokens(10)
     whole, _ = model(ids, model.empty_memory(2, 0))
     first, memory = model(ids[:, :6], model.empty_memory(2, 6))
@@ -55,7 +57,7 @@ def test_two_segments_with_memory_are_one_long_segment(norm, tied_biases, clamp_
     torch.testing.assert_close(torch.cat([first, second], dim=1), whole, rtol=1e-5, atol=1e-5)
 
 
-def test_beyond_the_memorys_reach_nothing_is_known():
+def test_beyond_the_memorys_reach_nothing_is_known() -> None:
     model, ids = xl(), tokens(9)
     other = ids.clone()
     other[:, 0] = (other[:, 0] + 1) % VOCAB
@@ -70,7 +72,7 @@ def test_beyond_the_memorys_reach_nothing_is_known():
     torch.testing.assert_close(results[0], results[1])
 
 
-def test_context_flows_further_than_the_memory_is_long():
+def test_context_flows_further_than_the_memory_is_long() -> None:
     """The point of the recurrence: layer by layer the past reaches beyond one memory (section 3.2)."""
     model, ids = xl(), tokens(4)
     other = ids.clone()
@@ -84,7 +86,7 @@ def test_context_flows_further_than_the_memory_is_long():
     assert (results[0] - results[1]).abs().max() > 1e-4  # three steps back with a memory of one
 
 
-def test_no_gradient_enters_the_memory_but_the_weights_learn_from_it():
+def test_no_gradient_enters_the_memory_but_the_weights_learn_from_it() -> None:
     model, ids = xl(), tokens(8)
     memory = model.empty_memory(2, 4)
     first, after = model(ids[:, :4], memory)
@@ -99,7 +101,7 @@ def test_no_gradient_enters_the_memory_but_the_weights_learn_from_it():
     assert not torch.allclose(with_memory, without)
 
 
-def test_an_empty_memory_counts_for_nothing_however_long_it_is():
+def test_an_empty_memory_counts_for_nothing_however_long_it_is() -> None:
     model, ids = xl(), tokens(5)
     short, _ = model(ids, model.empty_memory(2, 0))
     spoiled = model.empty_memory(2, 7)
@@ -108,7 +110,7 @@ def test_an_empty_memory_counts_for_nothing_however_long_it_is():
     torch.testing.assert_close(long, short, rtol=1e-5, atol=1e-5)
 
 
-def test_a_text_that_begins_anew_forgets_while_its_neighbour_remembers():
+def test_a_text_that_begins_anew_forgets_while_its_neighbour_remembers() -> None:
     model, ids = xl(), tokens(8)
     _, memory = model(ids[:, :4], model.empty_memory(2, 4))
     mixed, _ = model(ids[:, 4:], memory.forgotten_where(torch.tensor([True, False])))
@@ -118,7 +120,7 @@ def test_a_text_that_begins_anew_forgets_while_its_neighbour_remembers():
     torch.testing.assert_close(mixed[1], kept[1], rtol=1e-5, atol=1e-5)
 
 
-def test_a_longer_memory_can_be_read_with_the_distances_that_were_learned():
+def test_a_longer_memory_can_be_read_with_the_distances_that_were_learned() -> None:
     expected = xl(clamp_len=3).reader(2, memory_len=0, segment_len=9).read(tokens(9))
     model = xl()
     assert not torch.allclose(model.reader(2, memory_len=0, segment_len=9).read(tokens(9)), expected)
@@ -132,7 +134,7 @@ def cut(text: torch.Tensor, sizes: list[int]) -> list[torch.Tensor]:
 
 @settings(max_examples=15)
 @given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=8), norm=st.sampled_from(["post", "pre"]))
-def test_a_reader_sees_what_training_sees_however_the_text_is_cut(sizes, norm):
+def test_a_reader_sees_what_training_sees_however_the_text_is_cut(sizes: list[int], norm: str) -> None:
     model, ids = xl(norm=norm), tokens(sum(sizes))
     memory_len = 5
     reader, memory = model.reader(2, memory_len=memory_len, segment_len=4), model.empty_memory(2, memory_len)
@@ -143,7 +145,7 @@ def test_a_reader_sees_what_training_sees_however_the_text_is_cut(sizes, norm):
 
 @settings(max_examples=15)
 @given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6))
-def test_within_its_window_a_plain_model_reads_in_pieces_as_at_once(sizes):
+def test_within_its_window_a_plain_model_reads_in_pieces_as_at_once(sizes: list[int]) -> None:
     model, ids = plain(context_len=24), tokens(sum(sizes))
     reader = model.reader(2, memory_len=20, segment_len=4)
     found = torch.cat([reader.read(part) for part in cut(ids, sizes)], dim=1)
@@ -151,7 +153,7 @@ def test_within_its_window_a_plain_model_reads_in_pieces_as_at_once(sizes):
     torch.testing.assert_close(found, model.project(hidden), rtol=1e-5, atol=1e-5)
 
 
-def test_a_full_window_is_read_again_from_its_newest_tokens():
+def test_a_full_window_is_read_again_from_its_newest_tokens() -> None:
     model, ids = plain(context_len=6), tokens(8)
     reader = model.reader(2, memory_len=3, segment_len=2)
     for start in (0, 2, 4):
@@ -161,7 +163,7 @@ def test_a_full_window_is_read_again_from_its_newest_tokens():
     torch.testing.assert_close(found, model.project(hidden)[:, -2:], rtol=1e-5, atol=1e-5)
 
 
-def test_a_plain_model_is_causal():
+def test_a_plain_model_is_causal() -> None:
     model, ids = plain(), tokens(6)
     changed = ids.clone()
     changed[:, 4] = (changed[:, 4] + 1) % VOCAB
@@ -171,7 +173,7 @@ def test_a_plain_model_is_causal():
     assert not torch.allclose(after[:, 4:], before[:, 4:])
 
 
-def test_a_memory_keeps_the_newest_and_counts_them():
+def test_a_memory_keeps_the_newest_and_counts_them() -> None:
     memory = SegmentMemory.empty(1, 1, 3, 1)
     for value in range(1, 6):
         memory = memory.extended([torch.full((1, 1, 1), float(value))])
@@ -183,7 +185,7 @@ def test_a_memory_keeps_the_newest_and_counts_them():
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_in_half_precision_the_memory_takes_half_the_room(norm):
+def test_in_half_precision_the_memory_takes_half_the_room(norm: str) -> None:
     model, ids = xl(norm=norm), tokens(12)
     memory = model.empty_memory(2, 6, dtype=torch.bfloat16)
     with torch.autocast("cpu", torch.bfloat16):
@@ -194,13 +196,13 @@ def test_in_half_precision_the_memory_takes_half_the_room(norm):
     torch.testing.assert_close(hidden.float(), exact[:, 6:], rtol=0.1, atol=0.1)
 
 
-def test_what_is_not_finite_is_not_remembered():
+def test_what_is_not_finite_is_not_remembered() -> None:
     memory = SegmentMemory.empty(1, 1, 2, 1)
     memory.copy_from(SegmentMemory(torch.tensor([[[[float("nan")], [2.0]]]]), torch.tensor([2])))
     assert memory.states.flatten().tolist() == [0.0, 2.0]
 
 
-def test_a_window_slides_without_losing_or_mixing():
+def test_a_window_slides_without_losing_or_mixing() -> None:
     window = KeyValueWindow(
         layers=1,
         rows=1,

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -58,10 +59,10 @@ def models_with(limits: Limits) -> CheckpointModels:
     return CheckpointModels(limits, Measures().of_model("checkpoints"), torch.device("cpu"))
 
 
-def ask(models: CheckpointModels, run: Run, *steps: int) -> list[object]:
+def ask(models: CheckpointModels, run: Run, *steps: int) -> list[Any]:
     """Ask for the translators of some steps, one after the other."""
 
-    async def all_of_them() -> list[object]:
+    async def all_of_them() -> list[Any]:
         return [await models.look_into(run, step, lambda translator, _: translator, 1) for step in steps]
 
     return asyncio.run(all_of_them())

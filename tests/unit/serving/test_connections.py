@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 import uvicorn
+from starlette.types import Receive, Scope, Send
 
 from heedful.serving.connections import protocol_with
 from heedful.serving.limits import Limits
@@ -19,14 +20,14 @@ FULL = refuse(429, "No room.", {"retry-after": "3"})
 REQUEST = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
 
 
-async def echo(scope, receive, send) -> None:
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer with the body that came."""
     message = await receive()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})
     await send({"type": "http.response.body", "body": message["body"]})
 
 
-def turnstile(path: str, client: str) -> Refusal | None:
+def admission(path: str, client: str) -> Refusal | None:
     return FULL if path == "/full" else None
 
 
@@ -39,7 +40,7 @@ def address() -> Iterator[tuple[str, int]]:
 @contextmanager
 def serving(limits: Limits) -> Iterator[tuple[str, int]]:
     config = uvicorn.Config(
-        echo, http=protocol_with(limits, turnstile), port=0, ws="none", lifespan="off", log_config=None
+        echo, http=protocol_with(limits, admission), port=0, ws="none", lifespan="off", log_config=None
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)

@@ -95,14 +95,14 @@ def test_a_journal_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
     assert reader.read_news() is None
     with (folder / "metrics.jsonl").open("a") as stream:
         stream.write('{"step": 6}\n{"step": NaN}\nno JSON\n{"st')
-    news = reader.read_news()
-    assert news is not None
-    assert (news["metrics"], news["from"], news["next"]) == ([{"step": 6}, {"step": None}], 5, 7)
+    later = reader.read_news()
+    assert later is not None
+    assert (later["metrics"], later["from"], later["next"]) == ([{"step": 6}, {"step": None}], 5, 7)
     with (folder / "metrics.jsonl").open("a") as stream:
         stream.write('ep": 9}\n')
-    news = reader.read_news()
-    assert news is not None
-    assert (news["metrics"], news["next"]) == ([{"step": 9}], 9)
+    later = reader.read_news()
+    assert later is not None
+    assert (later["metrics"], later["next"]) == ([{"step": 9}], 9)
     assert run.facts()["steps"] == 9
 
 

@@ -14,35 +14,32 @@ from heedful.config.training import DecodingConfig
 from heedful.errors import HeedfulError, ModelFolderError
 from heedful.files import MANIFEST, write_manifest
 from heedful.models import build_model
-from heedful.storage.model_folder import (
-    ModelFolder,
-    SpecialIds,
-    load_model_folder,
-    model_card,
-    restore_model,
-    save_model_folder,
-    weights_of,
-)
+from heedful.storage.cards import translator_card
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder, load_model_folder, restore_model, save_model_folder, weights_of
 
 
-def make_folder(tying: str = "three_way") -> ModelFolder:
+def make_folder(tying: str = "three_way") -> ModelFolder[TranslatorDescription]:
     config = TransformerConfig(
         dim=16, num_heads=2, hidden_dim=24, num_encoder_layers=1, num_decoder_layers=1, tying=tying, dropout=0.3
     )
     model = build_model(config, source_vocab_size=11, target_vocab_size=11, pad_id=0)
     return ModelFolder(
-        model=config,
-        weights=weights_of(model),
-        tokenizer_json='{"pieces": "å漢"}',
-        special_ids=SpecialIds(pad=0, bos=1, eos=2, unk=3),
-        source_vocab_size=11,
-        target_vocab_size=11,
-        source_language="en",
-        target_language="de",
-        languages=("de", "fr"),
-        decoding=DecodingConfig(beam_size=7),
-        card="# A card\n",
-        facts={"bleu": 41.5, "steps": [1, 2]},
+        TranslatorDescription(
+            model=config,
+            special_ids=SpecialIds(pad=0, bos=1, eos=2, unk=3),
+            source_vocab_size=11,
+            target_vocab_size=11,
+            source_language="en",
+            target_language="de",
+            languages=("de", "fr"),
+            decoding=DecodingConfig(beam_size=7),
+            facts={"bleu": 41.5, "steps": [1, 2]},
+        ),
+        weights_of(model),
+        '{"pieces": "å漢"}',
+        "# A card\n",
     )
 
 
@@ -56,7 +53,7 @@ def seal_again(path: Path) -> None:
 def test_what_is_saved_is_loaded(tying: str, tmp_path: Path) -> None:
     folder = make_folder(tying)
     save_model_folder(tmp_path / "model", folder)
-    loaded = load_model_folder(tmp_path / "model")
+    loaded = load_model_folder(tmp_path / "model", TranslatorDescription)
     assert replace(loaded, weights={}) == replace(folder, weights={})
     assert loaded.weights.keys() == folder.weights.keys()
     assert all(torch.equal(loaded.weights[name], tensor) for name, tensor in folder.weights.items())
@@ -67,7 +64,7 @@ def test_restored_model_computes_the_same(tying: str, tmp_path: Path) -> None:
     folder = make_folder(tying)
     model = restore_model(folder)
     save_model_folder(tmp_path / "model", replace(folder, weights=weights_of(model)))
-    restored = restore_model(load_model_folder(tmp_path / "model"))
+    restored = restore_model(load_model_folder(tmp_path / "model", TranslatorDescription))
     ids = torch.randint(1, 11, (2, 5))
     assert not restored.training
     assert torch.equal(restored(ids, None, ids), model(ids, None, ids))
@@ -90,7 +87,7 @@ def test_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
 
 def refusal(path: Path) -> str:
     with pytest.raises(ModelFolderError) as caught:
-        load_model_folder(path)
+        load_model_folder(path, TranslatorDescription)
     return str(caught.value).replace(str(path), "MODEL")
 
 
@@ -161,13 +158,6 @@ def test_model_from_the_future_is_refused(tmp_path: Path) -> None:
 
 
 def test_card_names_languages_size_and_facts() -> None:
-    card = model_card(
-        name="x",
-        family="Transformer",
-        source_language="en",
-        target_languages=["de"],
-        num_parameters=1234567,
-        facts={"BLEU": "41.5"},
-    )
+    card = translator_card("x", "Transformer", "en", ["de"], {"weight": torch.zeros(1234567)}, {"BLEU": "41.5"})
     assert "A Transformer that translates from en into de, with 1,234,567 parameters" in card
     assert "| BLEU | 41.5 |" in card

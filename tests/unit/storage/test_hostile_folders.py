@@ -5,7 +5,7 @@ Every case alters one thing of a folder that is in order. Translation models are
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from shutil import copytree
 
@@ -118,7 +118,13 @@ def numbers() -> Iterator[tuple[str, str, object]]:
         *(("model.context_len", value) for value in HUGE),
         ("model.positions", {"kind": "learned", "max_len": 10**9}),
     ]
-    cases = {"fp32": translation, "int8": translation, "labels": labels, "xl": xl, "plain": plain}
+    cases: dict[str, Iterable[tuple[str, object]]] = {
+        "fp32": translation,
+        "int8": translation,
+        "labels": labels,
+        "xl": xl,
+        "plain": plain,
+    }
     for kind, found in cases.items():
         yield from ((kind, place, value) for place, value in found)
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,37 +15,34 @@ from heedful.engines.int8.engine import Int8Transformer, restore_int8
 from heedful.errors import ModelFolderError
 from heedful.files import MANIFEST, write_manifest
 from heedful.models import build_model
-from heedful.storage.model_folder import (
-    ModelFolder,
-    SpecialIds,
-    load_model_folder,
-    restore_model,
-    save_model_folder,
-    weights_of,
-)
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder, load_model_folder, restore_model, save_model_folder, weights_of
 from heedful.storage.quantized_weights import RoundedWeights
 
 SHAPE = {"dim": 32, "num_heads": 2, "hidden_dim": 64, "num_encoder_layers": 1, "num_decoder_layers": 1}
 
 
-def make_folder(**settings: object) -> ModelFolder:
+def make_folder(**settings: Any) -> ModelFolder[TranslatorDescription]:
     config = TransformerConfig.model_validate({**SHAPE, **settings})
     generator = torch.Generator().manual_seed(0)
     model = build_model(config, source_vocab_size=50, target_vocab_size=50, pad_id=0, generator=generator)
     return ModelFolder(
-        model=config,
-        weights=weights_of(model),
-        tokenizer_json="{}",
-        special_ids=SpecialIds(pad=0, bos=1, eos=2, unk=3),
-        source_vocab_size=50,
-        target_vocab_size=50,
-        source_language="en",
-        target_language="de",
-        directions=(("en", "de"), ("de", "en")),
+        TranslatorDescription(
+            model=config,
+            special_ids=SpecialIds(pad=0, bos=1, eos=2, unk=3),
+            source_vocab_size=50,
+            target_vocab_size=50,
+            source_language="en",
+            target_language="de",
+            directions=(("en", "de"), ("de", "en")),
+        ),
+        weights_of(model),
+        "{}",
     )
 
 
-def rounded(folder: ModelFolder) -> ModelFolder:
+def rounded(folder: ModelFolder[TranslatorDescription]) -> ModelFolder[TranslatorDescription]:
     return replace(folder, weights=RoundedWeights.of(folder.weights))
 
 
@@ -63,7 +61,7 @@ def test_what_is_stored_computes_what_rounding_at_load_computes(tmp_path: Path, 
         tying=tying, norm=norm, output_bias=True, positions=LearnedPositions(kind="learned", max_len=20)
     )
     save_model_folder(tmp_path / "int8", rounded(folder))
-    loaded = load_model_folder(tmp_path / "int8")
+    loaded = load_model_folder(tmp_path / "int8", TranslatorDescription)
     assert isinstance(loaded.weights, RoundedWeights)
     assert torch.equal(first_logits(restore_int8(loaded)), first_logits(restore_int8(folder)))
 
@@ -71,7 +69,7 @@ def test_what_is_stored_computes_what_rounding_at_load_computes(tmp_path: Path, 
 def test_everyone_else_reads_floats_within_half_a_step(tmp_path: Path) -> None:
     folder = make_folder()
     save_model_folder(tmp_path / "int8", rounded(folder))
-    loaded = load_model_folder(tmp_path / "int8")
+    loaded = load_model_folder(tmp_path / "int8", TranslatorDescription)
     assert replace(loaded, weights={}) == replace(folder, weights={})
     assert loaded.weights.keys() == folder.weights.keys()
     model = restore_model(loaded)
@@ -110,7 +108,7 @@ def altered(path: Path, name: str, tensor: Tensor | None) -> str:
     (path / MANIFEST).unlink()
     write_manifest(path, {"kind": "model"})
     with pytest.raises(ModelFolderError) as caught:
-        load_model_folder(path)
+        load_model_folder(path, TranslatorDescription)
     return str(caught.value).replace(str(path), "MODEL")
 
 

@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any, Never
+
 import pytest
 import torch
 
@@ -5,8 +8,8 @@ from heedful.errors import HeedfulError
 from heedful.tasks.device import within_memory
 
 
-def doubled_within(room: int, tries: list[int]):
-    def work(rows):
+def doubled_within(room: int, tries: list[int]) -> Callable[..., Any]:
+    def work(rows: list[int]) -> list[int]:
         tries.append(len(rows))
         if len(rows) > room:
             raise torch.OutOfMemoryError("CUDA out of memory (a test says so)")
@@ -15,19 +18,19 @@ def doubled_within(room: int, tries: list[int]):
     return work
 
 
-def test_what_does_not_fit_is_done_in_halves_and_keeps_its_order():
+def test_what_does_not_fit_is_done_in_halves_and_keeps_its_order() -> None:
     tries: list[int] = []
     assert within_memory(doubled_within(3, tries), list(range(10))) == [2 * row for row in range(10)]
     assert tries == [10, 5, 2, 3, 5, 2, 3]
 
 
-def test_what_fits_is_done_at_once():
+def test_what_fits_is_done_at_once() -> None:
     tries: list[int] = []
     assert within_memory(doubled_within(3, tries), [5, 6, 7]) == [10, 12, 14]
     assert tries == [3]
 
 
-def test_a_single_row_that_does_not_fit_is_an_error_that_says_what_to_do():
+def test_a_single_row_that_does_not_fit_is_an_error_that_says_what_to_do() -> None:
     with pytest.raises(HeedfulError, match="--device cpu"):
         within_memory(doubled_within(0, []), [1, 2])
 
@@ -41,8 +44,8 @@ def test_a_single_row_that_does_not_fit_is_an_error_that_says_what_to_do():
         ),
     ],
 )
-def test_memory_the_machine_refuses_is_halved_too_and_has_a_sentence(error):
-    def work(rows):
+def test_memory_the_machine_refuses_is_halved_too_and_has_a_sentence(error: MemoryError | RuntimeError) -> None:
+    def work(rows: list[int]) -> list[int]:
         if len(rows) > 1:
             raise error
         return list(rows)
@@ -52,8 +55,8 @@ def test_memory_the_machine_refuses_is_halved_too_and_has_a_sentence(error):
         within_memory(lambda rows: work([*rows, 0]), [1])
 
 
-def test_other_errors_are_not_taken_for_want_of_memory():
-    def work(rows):
+def test_other_errors_are_not_taken_for_want_of_memory() -> None:
+    def work(rows: list[int]) -> Never:
         raise RuntimeError("something else")
 
     with pytest.raises(RuntimeError, match="something else"):

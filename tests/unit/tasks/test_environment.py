@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import bundled_folder
 from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.environment import describe_environment
@@ -21,8 +22,8 @@ print("\\n".join(name for name in opened if "assets/translator" in name))
 def test_the_bundled_model_is_described_as_its_weights_are() -> None:
     path = bundled_folder()
     assert path is not None
-    folder = load_model_folder(path)
-    pairs = ", ".join(f"{source}→{target}" for source, target in directions_of(folder).pairs)
+    folder = load_model_folder(path, TranslatorDescription)
+    pairs = ", ".join(f"{source}→{target}" for source, target in directions_of(folder.description).pairs)
     num_parameters = sum(tensor.numel() for tensor in folder.weights.values())
     num_bytes = sum(file.stat().st_size for file in path.iterdir())
     expected = f"{path.name}: {pairs}; {num_parameters / 1e6:.1f} M parameters, {num_bytes / 1e6:.1f} MB"

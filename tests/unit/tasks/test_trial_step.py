@@ -5,9 +5,11 @@ from torch import nn
 
 from heedful.config.classification import ClassificationRun
 from heedful.config.language_modeling import LanguageModelRun
+from heedful.data.batch import LabelledBatch
 from heedful.models.build import build_classifier, build_language_model, count_parameters
 from heedful.tasks.trial_step import kept_bytes, try_labels, try_text
-from heedful.training.losses.cross_entropy import LossSum
+from heedful.training.losses.loss_module import LossSum
+from tests.support.jobs import FunctionLoss
 
 LABELS = ClassificationRun.model_validate(
     {
@@ -34,21 +36,16 @@ TEXT = LanguageModelRun.model_validate(
 )
 
 
-def test_what_is_kept_of_a_linear_map_is_its_input_and_of_a_relu_its_output():
-    class Batch:
-        num_target_tokens = 1
-
-    x = torch.randn(5, 8)
+def test_what_is_kept_of_a_linear_map_is_its_input_and_of_a_relu_its_output() -> None:
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3))
-
-    def loss(module: nn.Module, _: Batch) -> LossSum:
-        return LossSum(module(x).sum(), 1)
+    loss = FunctionLoss[LabelledBatch](model, lambda model, batch: LossSum(model(batch.token_ids).sum(), 5))
+    batch = LabelledBatch(torch.randn(5, 8), torch.zeros(5))
 
     # The input of the first map, [5, 8], and the output of the ReLU, [5, 16], which is also the input of the second.
-    assert kept_bytes(model, loss, Batch(), bf16=False) == 4 * (5 * 8 + 5 * 16)
+    assert kept_bytes(loss, batch, bf16=False) == 4 * (5 * 8 + 5 * 16)
 
 
-def test_a_trial_of_labels_has_the_parameters_of_the_run_and_more_memory_for_more_rows():
+def test_a_trial_of_labels_has_the_parameters_of_the_run_and_more_memory_for_more_rows() -> None:
     model = build_classifier(LABELS.model, vocab_size=50, num_labels=3, pad_id=0)
     small, large = (try_labels(LABELS, (rows, 20), vocab_size=50, num_labels=3, device="cpu") for rows in (2, 20))
     assert small.num_parameters == count_parameters(model)
@@ -59,7 +56,7 @@ def test_a_trial_of_labels_has_the_parameters_of_the_run_and_more_memory_for_mor
     assert small.tokens_per_second > 0
 
 
-def test_a_trial_of_text_counts_the_moving_average():
+def test_a_trial_of_text_counts_the_moving_average() -> None:
     trial = try_text(TEXT, vocab_size=40, device="cpu")
     model = build_language_model(TEXT.model, vocab_size=40)
     assert trial.num_parameters == count_parameters(model)

@@ -35,33 +35,33 @@ def without_opencc(monkeypatch: pytest.MonkeyPatch) -> None:
     chinese._converter.cache_clear()
 
 
-def test_training_text_is_simplified_word_by_word():
+def test_training_text_is_simplified_word_by_word() -> None:
     assert simplify(TRADITIONAL) == SIMPLIFIED
     assert simplify(SIMPLIFIED) == SIMPLIFIED
     assert simplify("乾淨的乾坤") == "干净的乾坤"
     assert simplify("Ein großes Haus, s'il vous plaît!") == "Ein großes Haus, s'il vous plaît!"
 
 
-def test_a_word_about_writing_or_fame_keeps_its_character():
+def test_a_word_about_writing_or_fame_keeps_its_character() -> None:
     assert simplify("她是一個著名的歌手。") == "她是一个著名的歌手。"
     assert simplify("兩者之間有顯著的差別。") == "两者之间有显著的差别。"
     assert simplify("她穿著舞鞋，睡著了。") == "她穿着舞鞋，睡着了。"
 
 
 @given(text=_CHINESE_TEXT)
-def test_the_table_keeps_places_and_changes_nothing_twice(text: str):
+def test_the_table_keeps_places_and_changes_nothing_twice(text: str) -> None:
     once = _TABLE.replace(text)
     assert len(once) == len(text)
     assert _TABLE.replace(once) == once
     assert set(once).isdisjoint(_TABLE.traditional)
 
 
-def test_a_table_with_unequal_sides_is_refused():
+def test_a_table_with_unequal_sides_is_refused() -> None:
     with pytest.raises(UserError, match=r"as many simplified characters as traditional ones, but has 1 and 2\.$"):
         CharacterTable("萬與", "万")
 
 
-def test_a_tokenizer_reads_traditional_characters_without_opencc(tokenizer: Tokenizer, without_opencc: None):
+def test_a_tokenizer_reads_traditional_characters_without_opencc(tokenizer: Tokenizer, without_opencc: None) -> None:
     again = Tokenizer.from_json(tokenizer.to_json())
     assert again.normalize(TRADITIONAL) == SIMPLIFIED
     assert again.encode_source(TRADITIONAL) == tokenizer.encode_source(SIMPLIFIED)
@@ -69,13 +69,13 @@ def test_a_tokenizer_reads_traditional_characters_without_opencc(tokenizer: Toke
     assert again.decode_target(again.encode_target(TRADITIONAL)) == SIMPLIFIED
 
 
-def test_offsets_point_at_the_traditional_characters(tokenizer: Tokenizer):
+def test_offsets_point_at_the_traditional_characters(tokenizer: Tokenizer) -> None:
     aligned = normalize_aligned(f"  {TRADITIONAL}", tokenizer.normalization)
     assert aligned.text == SIMPLIFIED
     assert aligned.spans == [(place, place + 1) for place in range(2, len(TRADITIONAL) + 2)]
 
 
-def test_a_corpus_is_read_in_simplified_characters(tmp_path: Path):
+def test_a_corpus_is_read_in_simplified_characters(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text(f"Two students.\t{TRADITIONAL}\n\t\n", encoding="utf-8")
     pairs = list(read_pairs(TsvCorpus(kind="tsv", path=str(path), simplify_chinese=True)))
@@ -84,14 +84,14 @@ def test_a_corpus_is_read_in_simplified_characters(tmp_path: Path):
     assert untouched.target == TRADITIONAL
 
 
-def test_a_missing_opencc_is_said_with_the_remedy(tmp_path: Path, without_opencc: None):
+def test_a_missing_opencc_is_said_with_the_remedy(tmp_path: Path, without_opencc: None) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text(f"x\t{TRADITIONAL}\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"Install it with: pip install 'heedful\[chinese\]'$"):
         list(read_pairs(TsvCorpus(kind="tsv", path=str(path), simplify_chinese=True)))
 
 
-def test_nfc_keeps_chinese_punctuation_and_folds_letters_and_digits():
+def test_nfc_keeps_chinese_punctuation_and_folds_letters_and_digits() -> None:
     assert normalize("你好，Ａｂ９！　真的？。", Nfc()) == "你好，Ab9！ 真的？。"
     assert normalize("  e\u0301\u00a0ﬁ… ", Nfc()) == "é ﬁ…"
     assert normalize("ｅ\u0301", Nfc()) == "é"

@@ -82,26 +82,26 @@ def pairs(sentences: dict[str, list[str]]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("language", "text"), pairs(SENTENCES))
-def test_everyday_sentences(language: str, text: str):
+def test_everyday_sentences(language: str, text: str) -> None:
     best = detect(text, ASKED)[0]
     assert best.language == language
     assert best.confidence > 0.8
 
 
 @pytest.mark.parametrize(("language", "text"), pairs(OTHERS))
-def test_sentences_in_none_of_the_languages_asked_about(language: str, text: str):
+def test_sentences_in_none_of_the_languages_asked_about(language: str, text: str) -> None:
     found = detect(text, ASKED)
     assert sum(one.confidence for one in found if one.language in ASKED) < 0.25
     assert next(one.language for one in found if one.language not in ASKED) == language
 
 
 @pytest.mark.parametrize("text", ["ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ", "ⵜⴰⵎⴰⵣⵉⵖⵜ", "𐌲𐌿𐍄𐌹𐍃𐌺"])
-def test_a_script_nobody_knows_is_undetermined(text: str):
+def test_a_script_nobody_knows_is_undetermined(text: str) -> None:
     assert (detect(text)[0].language, detect(text, ASKED)[0].language) == ("und", "und")
 
 
 @pytest.mark.parametrize("text", ["", "   ", "12,345", "?!…", "🙂", "https://example.org/una/pagina", "x_i = {a: b}"])
-def test_a_text_that_says_nothing_is_every_languages_alike(text: str):
+def test_a_text_that_says_nothing_is_every_languages_alike(text: str) -> None:
     assert [(found.language, found.confidence) for found in detect(text, ASKED)] == [
         (language, 0.25) for language in ASKED
     ]
@@ -110,24 +110,24 @@ def test_a_text_that_says_nothing_is_every_languages_alike(text: str):
 
 
 @pytest.mark.parametrize("text", ["Table", "Restaurant", "Tom", "Hotel", "Paris"])
-def test_a_word_of_several_languages_is_not_claimed_with_confidence(text: str):
+def test_a_word_of_several_languages_is_not_claimed_with_confidence(text: str) -> None:
     assert detect(text)[0].confidence < 0.9
 
 
-def test_a_quotation_does_not_decide():
+def test_a_quotation_does_not_decide() -> None:
     assert detect("The word 你好 means hello in Chinese.")[0].language == "en"
     assert detect("They say привет in Russian and ciao in Italian.")[0].language == "en"
     assert detect("他说 hello 的时候笑了。")[0].language == "zh"
     assert detect("这部漫画的日文名字里有一个“の”，意思是“的”，中文读者都很熟悉。")[0].language == "zh"
 
 
-def test_letters_are_recognised_in_any_form():
+def test_letters_are_recognised_in_any_form() -> None:
     plain = detect("Où est la gare d'été ?")
     assert detect("Ou\u0300 est la gare d’e\u0301te\u0301 ?") == plain
     assert detect("ＨＯＷ ＡＲＥ ＹＯＵ")[0].language == "en"
 
 
-def test_what_nobody_asked_about_is_one_answer_and_the_rest_another():
+def test_what_nobody_asked_about_is_one_answer_and_the_rest_another() -> None:
     found = detect("Where is the station?", ["fr", "de"])
     assert {detection.language for detection in found} == {"fr", "de", "en", "und"}
     assert found[0].language == "en"
@@ -135,7 +135,7 @@ def test_what_nobody_asked_about_is_one_answer_and_the_rest_another():
     assert detect("Where is the station?", ["zh"])[0].language == "en"
 
 
-def test_languages_that_nobody_taught_are_refused():
+def test_languages_that_nobody_taught_are_refused() -> None:
     with pytest.raises(
         UserError, match=r"^The languages to detect must be some of en, de, fr, es, .*, but are: de, yo\.$"
     ):
@@ -145,7 +145,7 @@ def test_languages_that_nobody_taught_are_refused():
 
 
 @given(text=st.text(st.characters()) | st.text(st.sampled_from("aeé ß'’我の가عжᏣ\ud800\u0301İ5_")))
-def test_any_text_gets_probabilities_that_sum_to_one(text: str):
+def test_any_text_gets_probabilities_that_sum_to_one(text: str) -> None:
     found = detect(text, ASKED)
     languages = [detection.language for detection in found]
     assert set(ASKED) <= set(languages) <= {*known_languages(), "und"}
@@ -156,7 +156,7 @@ def test_any_text_gets_probabilities_that_sum_to_one(text: str):
 
 
 @pytest.mark.parametrize("text", ["Wo ist der Bahnhof? ", "a", "a_", "a/", "a.", "@", "=<", "'a", "の我", "é"])
-def test_a_megabyte_takes_no_longer_than_a_page(text: str):
+def test_a_megabyte_takes_no_longer_than_a_page(text: str) -> None:
     def seconds(length: int) -> float:
         whole = (text * length)[:length]
         start = time.process_time()
@@ -169,7 +169,7 @@ def test_a_megabyte_takes_no_longer_than_a_page(text: str):
     assert page < 0.1
 
 
-def test_the_table_is_small_and_credited():
+def test_the_table_is_small_and_credited() -> None:
     folder = resources.files("heedful") / "assets" / "language_detection"
     assert len((folder / "ngrams.npz").read_bytes()) <= 700_000
     assert len(read_table(folder / "ngrams.npz").rows) >= 10_000
@@ -177,7 +177,7 @@ def test_the_table_is_small_and_credited():
     assert all(name in credit for name in ("tatoeba.org", "manythings.org", "CC BY 2.0 FR", "Europarl", "Debian"))
 
 
-def test_the_first_detection_is_not_slow():
+def test_the_first_detection_is_not_slow() -> None:
     """Measured in a process of its own, against what every command does anyway: importing numpy."""
     code = (
         "import time, numpy; from heedful.text.language_detection import detect; start = time.process_time(); "

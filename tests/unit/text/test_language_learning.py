@@ -10,7 +10,7 @@ from benchmarks.language_texts import mix, without_names
 from heedful.text.ngram_table import read_table, write_table
 
 
-def test_learning_finds_what_tells_two_languages_apart(tmp_path: Path):
+def test_learning_finds_what_tells_two_languages_apart(tmp_path: Path) -> None:
     """Two made-up languages that differ in their vowels alone."""
     generator = np.random.default_rng(1)
 
@@ -38,7 +38,7 @@ def test_learning_finds_what_tells_two_languages_apart(tmp_path: Path):
     assert np.array_equal(kept.bias, table.bias)
 
 
-def test_names_of_many_languages_are_no_examples_of_any():
+def test_names_of_many_languages_are_no_examples_of_any() -> None:
     texts = {
         "en": ["So Tom has a dog.", "Then Monday comes."],
         "es": ["Y Tom come."],
@@ -53,7 +53,7 @@ def test_names_of_many_languages_are_no_examples_of_any():
     }
 
 
-def test_a_small_kind_of_text_gives_all_it_has():
+def test_a_small_kind_of_text_gives_all_it_has() -> None:
     kinds = {"many": [f"m{number}" for number in range(100)], "few": ["f0", "f1"]}
     chosen = mix(kinds, 12, random.Random(0))
     assert sorted(chosen)[:2] == ["f0", "f1"]

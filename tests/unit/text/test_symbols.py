@@ -16,7 +16,7 @@ SUBWORDS = SubwordSymbols(learn_tokenizer(TokenizerConfig(vocab_size=340, normal
 
 
 @given(st.binary(max_size=60))
-def test_bytes_come_back(text):
+def test_bytes_come_back(text: bytes) -> None:
     symbols = ByteSymbols()
     ids = symbols.encode(text)
     assert ids.tolist() == list(text)
@@ -25,19 +25,19 @@ def test_bytes_come_back(text):
 
 @settings(max_examples=200)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cn"]), max_size=40) | st.sampled_from(LINES))
-def test_pieces_give_every_text_back(text):
+def test_pieces_give_every_text_back(text: str) -> None:
     ids = SUBWORDS.encode(text.encode())
     assert decode(SUBWORDS, ids) == text.encode()
 
 
-def test_a_text_of_many_lines_has_a_symbol_between_each_two():
+def test_a_text_of_many_lines_has_a_symbol_between_each_two() -> None:
     text = "\n".join(LINES) + "\n\n"
     ids = SUBWORDS.encode(text.encode())
     assert (ids == SUBWORDS.start_id).sum() == text.count("\n")
     assert decode(SUBWORDS, ids) == text.encode()
 
 
-def test_what_is_written_is_never_taken_back():
+def test_what_is_written_is_never_taken_back() -> None:
     text = "我看见 whale stars äöü 𝄞\nzwei"
     writer, written = SUBWORDS.writer(), b""
     for symbol_id in SUBWORDS.encode(text.encode()):
@@ -48,7 +48,7 @@ def test_what_is_written_is_never_taken_back():
 
 
 @pytest.mark.parametrize("symbols", [ByteSymbols(), SUBWORDS])
-def test_symbols_come_back_from_their_description(symbols):
+def test_symbols_come_back_from_their_description(symbols: ByteSymbols | SubwordSymbols) -> None:
     again = symbols_from_json(symbols.to_json())
     assert type(again) is type(symbols)
     assert again.fingerprint == symbols.fingerprint
@@ -56,7 +56,7 @@ def test_symbols_come_back_from_their_description(symbols):
     assert again.encode(b"two stars\n").tolist() == symbols.encode(b"two stars\n").tolist()
 
 
-def test_descriptions_that_are_none_are_refused():
+def test_descriptions_that_are_none_are_refused() -> None:
     for text in ("{", "{}", json.dumps({"format": "heedful-symbols", "version": 9, "kind": "bits"})):
         with pytest.raises(UserError):
             symbols_from_json(text)

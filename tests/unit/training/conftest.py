@@ -1,7 +1,7 @@
 """A model of a few numbers that trains in milliseconds, for tests of everything around the model."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,27 +10,20 @@ import torch
 from torch import Tensor, nn
 
 from heedful.config.training import TrainingConfig, ValidationConfig
-from heedful.training.loop import Run, TrainingTask, Validation, start_state
-from heedful.training.losses.cross_entropy import LossSum
+from heedful.data.named_batch import NamedBatch
+from heedful.training.job import Validation
+from heedful.training.loop import Run, start_state
+from heedful.training.losses.loss_module import LossSum
 from heedful.training.state import TrainState
+from tests.support.jobs import FunctionJob, FunctionLoss, Heard
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Numbers(NamedBatch):
     """Rows of inputs and what the model should answer."""
 
     inputs: Tensor
     wanted: Tensor
-
-    @property
-    def num_target_tokens(self) -> int:
-        return len(self.inputs)
-
-    def to(self, device: torch.device, *, non_blocking: bool = False) -> "Numbers":
-        return replace(self, inputs=self.inputs.to(device), wanted=self.wanted.to(device))
-
-    def split(self, count: int) -> Sequence["Numbers"]:
-        return [Numbers(i, w) for i, w in zip(self.inputs.chunk(count), self.wanted.chunk(count), strict=True)]
 
 
 def numbers_at(position: int, rows: int = 8) -> Numbers:
@@ -47,7 +40,7 @@ def numbers_from(position: int) -> Iterator[Numbers]:
 
 def squared_error(model: nn.Module, batch: Numbers) -> LossSum:
     error = (model(batch.inputs) - batch.wanted).square().sum()
-    return LossSum(error, batch.num_target_tokens, {"error": error.detach()})
+    return LossSum(error, batch.num_items, {"error": error.detach()})
 
 
 def validate(model: nn.Module) -> Validation:
@@ -68,10 +61,13 @@ class Small:
     """A run in the making; tests replace the part they are about."""
 
     state: TrainState
-    task: TrainingTask[Numbers]
+    job: FunctionJob[Numbers]
     run: Run
-    said: list[str]
-    told: list[Any]
+    heard: Heard
+
+    @property
+    def said(self) -> list[str]:
+        return self.heard.said
 
 
 @pytest.fixture
@@ -87,8 +83,7 @@ def small(tmp_path: Path) -> Callable[..., Small]:
             "average": {"count": 1},
         }
         config = TrainingConfig.model_validate(settings | training)
-        said: list[str] = []
-        told: list[Any] = []
+        heard = Heard()
         run = Run(
             folder=tmp_path / folder,
             training=config,
@@ -96,11 +91,11 @@ def small(tmp_path: Path) -> Callable[..., Small]:
             seed=3,
             dim=4,
             facts={"tokenizer": "abc"},
-            listeners=[told.append],
-            report=said.append,
+            observer=heard,
         )
         run.folder.mkdir(exist_ok=True)
-        task = TrainingTask(numbers_from, squared_error, validate)
-        return Small(start_state(small_model(dropout), config), task, run, said, told)
+        model = small_model(dropout)
+        job = FunctionJob(FunctionLoss(model, squared_error), numbers_from, validate)
+        return Small(start_state(model, config), job, run, heard)
 
     return make

@@ -9,7 +9,7 @@ from heedful.training.compilation import compile_layers
 SHAPE = TransformerConfig(dim=32, num_heads=2, hidden_dim=64, num_encoder_layers=3, num_decoder_layers=2, dropout=0.0)
 
 
-def test_all_layers_of_a_kind_share_one_program_whatever_the_shape_and_compute_the_same():
+def test_all_layers_of_a_kind_share_one_program_whatever_the_shape_and_compute_the_same() -> None:
     model, plain = (
         build_model(
             SHAPE, source_vocab_size=50, target_vocab_size=50, pad_id=0, generator=torch.Generator().manual_seed(1)

@@ -1,5 +1,6 @@
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -16,13 +17,13 @@ RECORD = {
 }
 
 
-def test_a_record_in_a_line():
+def test_a_record_in_a_line() -> None:
     assert describe(RECORD) == "loss 4.123  learning_rate 0.0003  tokens/s 51,200  2:05 left"
     assert describe(RECORD | {"skipped": 2, "timing": None}) == "loss 4.123  learning_rate 0.0003  skipped 2"
     assert describe({"step": 1, "kind": "validation", "bleu": 31.5}) == "validation  bleu 31.5"
 
 
-def test_without_a_terminal_there_are_plain_lines():
+def test_without_a_terminal_there_are_plain_lines() -> None:
     stream = io.StringIO()
     with make_display(100, stream) as display:
         display.show(RECORD)
@@ -31,9 +32,9 @@ def test_without_a_terminal_there_are_plain_lines():
     assert stream.getvalue().splitlines() == [f"step 50/100  {describe(RECORD)}", "[not markup]"]
 
 
-def test_on_a_terminal_there_is_a_bar():
+def test_on_a_terminal_there_is_a_bar() -> None:
     class Terminal(io.StringIO):
-        def isatty(self):
+        def isatty(self) -> bool:
             return True
 
     stream = Terminal()
@@ -47,7 +48,7 @@ def test_on_a_terminal_there_is_a_bar():
     assert "[not markup]" in stream.getvalue()
 
 
-def test_the_journal_is_json_lines_and_can_be_cut_back(tmp_path):
+def test_the_journal_is_json_lines_and_can_be_cut_back(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "metrics.jsonl")
     journal.rewind(5)
     assert journal.records() == []

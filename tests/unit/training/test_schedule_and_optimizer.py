@@ -16,7 +16,7 @@ from heedful.training.schedule import learning_rate
 
 
 @pytest.mark.parametrize("step", [1, 2, 3999, 4000, 4001, 100_000])
-def test_the_papers_schedule_is_equation_3(step):
+def test_the_papers_schedule_is_equation_3(step: int) -> None:
     expected = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
     assert learning_rate(PaperSchedule(), dim=512, max_steps=10, step=step) == pytest.approx(expected, rel=1e-12)
 
@@ -30,14 +30,16 @@ def test_the_papers_schedule_is_equation_3(step):
     ],
     ids=lambda schedule: schedule.kind,
 )
-def test_every_schedule_warms_up_linearly_to_its_peak(schedule):
+def test_every_schedule_warms_up_linearly_to_its_peak(
+    schedule: ConstantSchedule | CosineSchedule | InverseSqrtSchedule,
+) -> None:
     rates = [learning_rate(schedule, dim=8, max_steps=110, step=step) for step in range(1, 111)]
     assert rates[:10] == pytest.approx([0.03 * step for step in range(1, 11)])
     assert max(rates) == pytest.approx(0.3)
 
 
-def test_what_comes_after_the_warm_up():
-    def at(schedule, step):
+def test_what_comes_after_the_warm_up() -> None:
+    def at(schedule: ConstantSchedule | CosineSchedule | InverseSqrtSchedule, step: int) -> float:
         return learning_rate(schedule, dim=8, max_steps=110, step=step)
 
     assert at(InverseSqrtSchedule(kind="inverse_sqrt", peak=0.3, warmup_steps=10), 40) == pytest.approx(0.15)
@@ -48,7 +50,7 @@ def test_what_comes_after_the_warm_up():
     assert at(ConstantSchedule(kind="constant", peak=0.3), 77) == 0.3
 
 
-def test_only_matrices_decay():
+def test_only_matrices_decay() -> None:
     model = nn.Sequential(nn.Linear(3, 3), nn.LayerNorm(3))
     with torch.no_grad():
         for parameter in model.parameters():
@@ -63,7 +65,7 @@ def test_only_matrices_decay():
     assert set(values.values()) == {1.0}
 
 
-def test_adam_takes_the_first_step_of_its_formula():
+def test_adam_takes_the_first_step_of_its_formula() -> None:
     model = nn.Linear(1, 1, bias=False)
     with torch.no_grad():
         model.weight.fill_(2.0)

@@ -19,18 +19,19 @@ from torch import Tensor
 from heedful.config.classification import ClassifierConfig, HeadAndTail
 from heedful.data.labelled_batches import head_and_tail, labelled_tokens
 from heedful.models.classifier import ClassifierModel
-from heedful.storage.classifier_folder import ClassifierFolder, load_classifier_folder, restore_classifier
+from heedful.storage.descriptions import ClassifierDescription
 from heedful.storage.locate import find_model_folder
+from heedful.storage.model_folder import ModelFolder, load_model_folder, restore_model
 from heedful.tasks.device import choose_device
 from heedful.tasks.folder_tokenizers import classifier_tokenizer
 from heedful.tasks.line_groups import group_lines
 from heedful.text.tokenizer import Tokenizer
+from heedful.text.words import UNSPACED
 
 _BATCH_TOKENS = 16_384
 _MOST_READ = 500_000  # tokens that are read, at most, to find out which words moved the decision about a text
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff"
-_WORD = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+(?:['’-][^\W{_HAN}]+)*|[^\w\s]")
-"""A word, a Chinese character, or a mark."""
+_SHOWN = re.compile(rf"(?=\S)[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’-][^\W{UNSPACED}]+)*|[^\w\s]")
+"""What is shown with its influence: a word with its numbers and hyphens, a character without spaces, or a mark."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ class Classifier:
         spans = [(0, 0), *encoding.offsets, (0, 0)]
         read = shorten(self.config, range(len(ids)))
         token_ids = torch.tensor([[ids[place] for place in read]], device=self.device)
-        words = list(_WORD.finditer(text))
+        words = list(_SHOWN.finditer(text))
         places = _places_of_words(words, [spans[place] for place in read], len(text))
         influences = _word_influences(self.model, token_ids, label, places, before_pass)
         return [
@@ -259,15 +260,15 @@ def shorten(config: ClassifierConfig, ids: Sequence[int]) -> Sequence[int]:
 
 def load_classifier(model: str | Path, *, device: str | None = None) -> Classifier:
     """Load a classifier from a model folder, or that of a run folder."""
-    return classifier_of(load_classifier_folder(find_model_folder(model)), choose_device(device))
+    return classifier_of(load_model_folder(find_model_folder(model), ClassifierDescription), choose_device(device))
 
 
-def classifier_of(folder: ClassifierFolder, device: torch.device) -> Classifier:
+def classifier_of(folder: ModelFolder[ClassifierDescription], device: torch.device) -> Classifier:
     """Make a `Classifier` of a loaded model folder."""
     return Classifier(
-        restore_classifier(folder).to(device),
+        restore_model(folder).to(device),
         classifier_tokenizer(folder),
-        folder.model,
-        folder.labels,
+        folder.description.model,
+        folder.description.labels,
         device=device,
     )

@@ -4,41 +4,40 @@ Reads the documents, holds some out, learns the tokenizer, and counts n-grams wh
 tasks/runs.py.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import Self
 
 import torch
+from torch import Tensor, nn
 
 from heedful.config.classification import ClassificationRun
-from heedful.config.training import NoRegularizer
-from heedful.data.file_identity import FileIdentities
+from heedful.data.batch import LabelledBatch
 from heedful.data.labelled import Document, Split, describe_labels, number_labels, read_split
-from heedful.data.labelled_batches import LabelledBatch, LabelledStream, LabelledTokens, labelled_tokens
+from heedful.data.labelled_batches import LabelledStream, LabelledTokens, labelled_tokens
 from heedful.data.stream import prefetch
 from heedful.errors import UserError, count_of
+from heedful.files import JsonValue
 from heedful.models.build import build_classifier
 from heedful.models.classifier import ClassifierModel
 from heedful.nn.basic_attention import BareAttentionLayer, BasicEncoderLayer
 from heedful.nn.layers import EncoderLayer
 from heedful.nn.ngrams import NgramCounts
-from heedful.storage.classifier_folder import (
-    ClassifierFolder,
-    classifier_card,
-    load_classifier_folder,
-    save_classifier,
-)
+from heedful.storage.cards import classifier_card
+from heedful.storage.descriptions import ClassifierDescription
+from heedful.storage.folder_files import SpecialIds
 from heedful.storage.locate import find_model_folder
-from heedful.storage.model_folder import SpecialIds
+from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.classification.classifier import encode_documents
 from heedful.tasks.classification.validate import ClassificationValidator
 from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
-from heedful.tasks.runs import Shipment, Trainee, check_same_shape, run_training
+from heedful.tasks.runs import RunContext, check_same_shape, run_training
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.display import Display
-from heedful.training.loop import TrainingTask
-from heedful.training.losses.labels import classification_loss
+from heedful.training.job import Validation
+from heedful.training.losses.labels import ClassificationLoss
 
 
 @dataclass(frozen=True)
@@ -52,27 +51,82 @@ class ClassificationData:
     validation_documents: list[Document]
 
 
+@dataclass(frozen=True)
+class ClassificationJob:
+    """A run that learns labels, ready to be trained."""
+
+    config: ClassificationRun
+    data: ClassificationData
+    stream: LabelledStream
+    loss: ClassificationLoss
+    validator: ClassificationValidator
+    compiled_layers = (EncoderLayer, BasicEncoderLayer, BareAttentionLayer)
+
+    @classmethod
+    def prepare(cls, config: ClassificationRun, context: RunContext) -> Self:
+        """Read and tokenise the documents and build the model; every fault of the input shows here."""
+        data = prepare_documents(config, context.folder, say=context.say)
+        training, pad_id = config.training, data.tokenizer.pad_id
+        model = _new_model(config, data, context.say).to(context.device)
+        validator = ClassificationValidator(
+            data.validation,
+            data.validation_documents,
+            data.labels,
+            batch_tokens=training.batch_tokens,
+            pad_id=pad_id,
+            num_samples=config.validation.num_samples,
+        )
+        return cls(
+            config,
+            data,
+            LabelledStream(data.train, batch_tokens=training.batch_tokens, seed=config.seed, pad_id=pad_id),
+            ClassificationLoss(model, label_smoothing=training.label_smoothing, regularizer=training.regularizer),
+            validator,
+        )
+
+    @property
+    def tokenizer_json(self) -> str:
+        """The tokenizer, as the run folder keeps it."""
+        return self.data.tokenizer.to_json()
+
+    @property
+    def identity(self) -> dict[str, JsonValue]:
+        """What a checkpoint must agree with to be gone on from."""
+        return {"tokenizer_sha256": self.data.tokenizer.fingerprint, "labels": list(self.data.labels)}
+
+    @property
+    def facts(self) -> dict[str, JsonValue]:
+        """What is learned from, for the model folder."""
+        return {"training documents": len(self.data.train)}
+
+    def batches_from(self, position: int) -> Iterator[LabelledBatch]:
+        """Yield all batches from a position on, without end."""
+        return prefetch(self.stream, position, pin_memory=self.loss.device.type == "cuda")
+
+    def validate(self, model: nn.Module) -> Validation:
+        """Judge the model on the documents held out."""
+        return self.validator.validate(model)
+
+    def describe(self, facts: dict[str, JsonValue]) -> ClassifierDescription:
+        """Return what the model folder says of the model."""
+        return ClassifierDescription(
+            labels=self.data.labels,
+            vocab_size=self.data.tokenizer.source_vocab_size,
+            special_ids=SpecialIds.of(self.data.tokenizer),
+            model=self.config.model,
+            facts=facts,
+        )
+
+    def card(self, weights: Mapping[str, Tensor], summary: Mapping[str, str]) -> str:
+        """Return the model card."""
+        return classifier_card(self.config.name, self.data.labels, weights, summary)
+
+
 def train_classification(
     config: ClassificationRun, *, display: Display, resume: bool = False, device: str | None = None
 ) -> TrainingResult:
     """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
-    return run_training(
-        config, partial(_prepare, config), FileIdentities(), display=display, resume=resume, device=device
-    )
-
-
-def _prepare(config: ClassificationRun, folder: Path, device: torch.device, say: Say) -> Trainee[LabelledBatch]:
-    data = prepare_documents(config, folder, say=say)
-    return Trainee(
-        model=_new_model(config, data, say),
-        tokenizer_json=data.tokenizer.to_json(),
-        identity={"tokenizer_sha256": data.tokenizer.fingerprint, "labels": list(data.labels)},
-        compiled=(EncoderLayer, BasicEncoderLayer, BareAttentionLayer),
-        task=lambda _: _task(config, data, pin_memory=device.type == "cuda"),
-        facts={"training documents": len(data.train)},
-        save=partial(_save, config, data),
-        load=load_classifier_folder,
-    )
+    return run_training(config, ClassificationJob.prepare, display=display, resume=resume, device=device)
 
 
 def prepare_documents(config: ClassificationRun, folder: Path, *, say: Say) -> ClassificationData:
@@ -131,8 +185,8 @@ def _new_model(config: ClassificationRun, data: ClassificationData, say: Say) ->
     if config.model.naive_bayes is not None:
         _count_ngrams(config, model, data, say)
     if config.training.init_from is not None:
-        given = load_classifier_folder(find_model_folder(config.training.init_from))
-        _check_alike(config, data, given)
+        given = load_model_folder(find_model_folder(config.training.init_from), ClassifierDescription)
+        _check_alike(config, data, given.description)
         model.load_state_dict(dict(given.weights))
     return model
 
@@ -150,7 +204,7 @@ def _count_ngrams(config: ClassificationRun, model: ClassifierModel, data: Class
     say(f"Counted n-grams of up to {settings.up_to} tokens: {num_known:,} are known from now on.")
 
 
-def _check_alike(config: ClassificationRun, data: ClassificationData, given: ClassifierFolder) -> None:
+def _check_alike(config: ClassificationRun, data: ClassificationData, given: ClassifierDescription) -> None:
     """Refuse to pour weights into a model of another shape or with other labels; dropout may differ."""
     if given.labels != data.labels:
         raise UserError(
@@ -158,47 +212,3 @@ def _check_alike(config: ClassificationRun, data: ClassificationData, given: Cla
             f"but are {', '.join(data.labels)}."
         )
     check_same_shape(config.model, given.model)
-
-
-def _task(config: ClassificationRun, data: ClassificationData, *, pin_memory: bool) -> TrainingTask[LabelledBatch]:
-    training, pad_id = config.training, data.tokenizer.pad_id
-    smoothing, regularizer = training.label_smoothing, training.regularizer
-    stream = LabelledStream(data.train, batch_tokens=training.batch_tokens, seed=config.seed, pad_id=pad_id)
-    return TrainingTask(
-        partial(prefetch, stream, pin_memory=pin_memory),
-        classification_loss(label_smoothing=smoothing, regularizer=regularizer),
-        ClassificationValidator(
-            data.validation,
-            data.validation_documents,
-            data.labels,
-            batch_tokens=training.batch_tokens,
-            pad_id=pad_id,
-            num_samples=config.validation.num_samples,
-        ),
-        early_loss=classification_loss(label_smoothing=smoothing, regularizer=NoRegularizer()),
-        early_steps=regularizer.after_steps,
-    )
-
-
-def _save(config: ClassificationRun, data: ClassificationData, destination: Path, shipment: Shipment) -> None:
-    tokenizer = data.tokenizer
-    save_classifier(
-        destination,
-        ClassifierFolder(
-            model=config.model,
-            weights=shipment.weights,
-            tokenizer_json=tokenizer.to_json(),
-            special_ids=SpecialIds(
-                pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id
-            ),
-            vocab_size=tokenizer.source_vocab_size,
-            labels=data.labels,
-            card=classifier_card(
-                name=config.name,
-                labels=data.labels,
-                num_parameters=shipment.num_parameters,
-                facts=shipment.summary,
-            ),
-            facts=shipment.facts,
-        ),
-    )

@@ -13,7 +13,7 @@ from heedful.data.labelled_batches import LabelledTokens
 from heedful.evaluation.classification import calibration_error, confusion_matrix, macro_f1
 from heedful.models.classifier import ClassifierModel
 from heedful.training.durability.journal import Record
-from heedful.training.loop import Validation
+from heedful.training.job import Validation
 
 _PATHS = ("encoder", "naive_bayes")
 _LONGEST_SAMPLE = 500
@@ -47,7 +47,7 @@ class ClassificationValidator:
         self._num_samples = num_samples
         self._batches = tokens.in_batches(batch_tokens=batch_tokens, pad_id=pad_id)
 
-    def __call__(self, model: nn.Module) -> Validation:
+    def validate(self, model: nn.Module) -> Validation:
         """Judge a model that is in evaluation mode."""
         classifier = cast(ClassifierModel, model)
         paths = self._path_logits(classifier)

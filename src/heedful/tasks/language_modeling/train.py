@@ -3,39 +3,36 @@
 Reads the text and learns its symbols; the memory is carried from batch to batch; the rest is tasks/runs.py.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Self, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from heedful.config.language_modeling import Bytes, LanguageModelRun
-from heedful.data.file_identity import FileIdentities
-from heedful.data.text_stream import SegmentBatch, TextStream, read_train, read_validation
+from heedful.data.batch import SegmentBatch
+from heedful.data.text_stream import TextStream, read_train, read_validation
 from heedful.errors import count_of
+from heedful.files import JsonValue
 from heedful.models.build import build_language_model
 from heedful.models.language_model import LanguageModel
 from heedful.models.transformer_xl import RelativeLayer, TransformerXL
-from heedful.storage.language_model_folder import (
-    LanguageModelFolder,
-    language_model_card,
-    load_language_model_folder,
-    save_language_model,
-)
+from heedful.storage.cards import language_model_card
+from heedful.storage.descriptions import LanguageModelDescription
 from heedful.storage.locate import find_model_folder
+from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.folder_tokenizers import language_model_symbols
 from heedful.tasks.language_modeling.model import TextModel
 from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
-from heedful.tasks.runs import Shipment, Trainee, check_same_shape, run_training
+from heedful.tasks.runs import RunContext, check_same_shape, run_training
 from heedful.text.learning import learn_tokenizer
 from heedful.text.symbols import ByteSymbols, SubwordSymbols, Symbols, symbols_from_json
 from heedful.training.display import Display
 from heedful.training.durability.journal import Record
-from heedful.training.loop import TrainingTask, Validation
-from heedful.training.losses.segment import carried_tensors, segment_loss
-from heedful.training.state import TrainState
+from heedful.training.job import Validation
+from heedful.training.losses.segment import SegmentLoss
 
 
 @dataclass(frozen=True)
@@ -48,32 +45,99 @@ class _Texts:
     num_bytes: int
 
 
+@dataclass(frozen=True)
+class LanguageModelJob:
+    """A run that learns what comes next, ready to be trained."""
+
+    config: LanguageModelRun
+    texts: _Texts
+    loss: SegmentLoss
+    compiled_layers = (RelativeLayer,)
+
+    @classmethod
+    def prepare(cls, config: LanguageModelRun, context: RunContext) -> Self:
+        """Read the texts and build the model; every fault of the input shows here."""
+        texts = _read_texts(config, context.folder, context.say)
+        training = config.training
+        model = _new_model(config, texts.symbols).to(context.device)
+        # What is remembered is only ever read through products, which in bf16 would round it anyway.
+        dtype = torch.bfloat16 if training.precision == "bf16" else torch.float32
+        memory = model.empty_memory(training.num_streams, training.memory_len, dtype=dtype)
+        return cls(config, texts, SegmentLoss(model, memory, label_smoothing=training.label_smoothing))
+
+    @property
+    def tokenizer_json(self) -> str:
+        """The symbols, as the run folder keeps them."""
+        return self.texts.symbols.to_json()
+
+    @property
+    def identity(self) -> dict[str, JsonValue]:
+        """What a checkpoint must agree with to be gone on from."""
+        return {"tokenizer_sha256": self.texts.symbols.fingerprint}
+
+    @property
+    def facts(self) -> dict[str, JsonValue]:
+        """What is learned from, for the model folder."""
+        training = self.config.training
+        return {
+            "training bytes": self.texts.num_bytes,
+            "symbols a step": training.num_streams * training.segment_len,
+            "positions remembered": training.memory_len,
+        }
+
+    def batches_from(self, position: int) -> Iterator[SegmentBatch]:
+        """Yield all batches from a position on, without end."""
+        return self.texts.stream.batches_from(position, pin_memory=self.loss.device.type == "cuda")
+
+    def validate(self, model: nn.Module) -> Validation:
+        """Score the validation text and let the model write a little."""
+        config, texts = self.config, self.texts
+        settings, training = config.validation, config.training
+        reading = TextModel(
+            model=cast(TransformerXL | LanguageModel, model),
+            symbols=texts.symbols,
+            segment_len=training.segment_len,
+            memory_len=training.memory_len,
+            device=next(model.parameters()).device,
+        )
+        found = reading.score(
+            texts.validation,
+            memory_len=settings.memory_len,
+            segment_len=settings.segment_len,
+            rows=settings.num_streams,
+            bf16=training.precision == "bf16",
+            max_symbols=settings.max_symbols,
+        )
+        numbers = {"loss": found.loss, "perplexity": found.perplexity, "bits_per_byte": found.bits_per_byte}
+        samples: list[Record] = []
+        if settings.sample_len:
+            written = b"".join(reading.generate(max_tokens=settings.sample_len, seed=config.seed))
+            samples.append({"text": written.decode("utf-8", errors="replace")})
+        return Validation(numbers, samples)
+
+    def describe(self, facts: dict[str, JsonValue]) -> LanguageModelDescription:
+        """Return what the model folder says of the model."""
+        training = self.config.training
+        return LanguageModelDescription(
+            vocab_size=self.texts.symbols.vocab_size,
+            segment_len=training.segment_len,
+            memory_len=training.memory_len,
+            model=self.config.model,
+            facts=facts,
+        )
+
+    def card(self, weights: Mapping[str, Tensor], summary: Mapping[str, str]) -> str:
+        """Return the model card."""
+        symbols = self.texts.symbols
+        in_words = "bytes" if isinstance(symbols, ByteSymbols) else f"{symbols.vocab_size:,} pieces"
+        return language_model_card(self.config.name, in_words, weights, summary)
+
+
 def train_language_model(
     config: LanguageModelRun, *, display: Display, resume: bool = False, device: str | None = None
 ) -> TrainingResult:
     """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
-    return run_training(
-        config, partial(_prepare, config), FileIdentities(), display=display, resume=resume, device=device
-    )
-
-
-def _prepare(config: LanguageModelRun, folder: Path, device: torch.device, say: Say) -> Trainee[SegmentBatch]:
-    texts = _read_texts(config, folder, say)
-    training = config.training
-    return Trainee(
-        model=_new_model(config, texts.symbols),
-        tokenizer_json=texts.symbols.to_json(),
-        identity={"tokenizer_sha256": texts.symbols.fingerprint},
-        compiled=(RelativeLayer,),
-        task=partial(_task, config, texts, device),
-        facts={
-            "training bytes": texts.num_bytes,
-            "symbols a step": training.num_streams * training.segment_len,
-            "positions remembered": training.memory_len,
-        },
-        save=partial(_save, config, texts.symbols),
-        load=load_language_model_folder,
-    )
+    return run_training(config, LanguageModelJob.prepare, display=display, resume=resume, device=device)
 
 
 def find_symbols(config: LanguageModelRun, folder: Path, text: bytes, say: Say) -> Symbols:
@@ -83,7 +147,7 @@ def find_symbols(config: LanguageModelRun, folder: Path, text: bytes, say: Say) 
     if config.training.init_from is not None:
         given = find_model_folder(config.training.init_from)
         say(f"Taking the symbols and the first weights from {given}.")
-        return language_model_symbols(load_language_model_folder(given))
+        return language_model_symbols(load_model_folder(given, LanguageModelDescription))
     if isinstance(config.tokenizer, Bytes):
         return ByteSymbols()
     lines = text.decode("utf-8", errors="replace").split("\n")
@@ -111,69 +175,7 @@ def _new_model(config: LanguageModelRun, symbols: Symbols) -> TransformerXL | La
         config.model, vocab_size=symbols.vocab_size, generator=torch.Generator().manual_seed(config.seed)
     )
     if config.training.init_from is not None:
-        folder = load_language_model_folder(find_model_folder(config.training.init_from))
-        check_same_shape(config.model, folder.model)
+        folder = load_model_folder(find_model_folder(config.training.init_from), LanguageModelDescription)
+        check_same_shape(config.model, folder.description.model)
         model.load_state_dict(dict(folder.weights), strict=False)  # a shared matrix is stored under its first name only
     return model
-
-
-def _task(
-    config: LanguageModelRun, texts: _Texts, device: torch.device, state: TrainState
-) -> TrainingTask[SegmentBatch]:
-    training = config.training
-    # What is remembered is only ever read through products, which in bf16 would round it anyway.
-    dtype = torch.bfloat16 if training.precision == "bf16" else torch.float32
-    model = cast(TransformerXL | LanguageModel, state.model)
-    memory = model.empty_memory(training.num_streams, training.memory_len, dtype=dtype)
-    state.carried = carried_tensors(memory)
-    loss = segment_loss(memory, label_smoothing=training.label_smoothing)
-    batches_from = partial(texts.stream.batches_from, pin_memory=device.type == "cuda")
-    return TrainingTask(batches_from, loss, partial(_validate, config, texts))
-
-
-def _validate(config: LanguageModelRun, texts: _Texts, model: nn.Module) -> Validation:
-    """Score the validation text and let the model write a little."""
-    settings, training = config.validation, config.training
-    reading = TextModel(
-        model=cast(TransformerXL | LanguageModel, model),
-        symbols=texts.symbols,
-        segment_len=training.segment_len,
-        memory_len=training.memory_len,
-        device=next(model.parameters()).device,
-    )
-    found = reading.score(
-        texts.validation,
-        memory_len=settings.memory_len,
-        segment_len=settings.segment_len,
-        rows=settings.num_streams,
-        bf16=training.precision == "bf16",
-        max_symbols=settings.max_symbols,
-    )
-    numbers = {"loss": found.loss, "perplexity": found.perplexity, "bits_per_byte": found.bits_per_byte}
-    samples: list[Record] = []
-    if settings.sample_len:
-        written = b"".join(reading.generate(max_tokens=settings.sample_len, seed=config.seed))
-        samples.append({"text": written.decode("utf-8", errors="replace")})
-    return Validation(numbers, samples)
-
-
-def _save(config: LanguageModelRun, symbols: Symbols, destination: Path, shipment: Shipment) -> None:
-    training = config.training
-    save_language_model(
-        destination,
-        LanguageModelFolder(
-            model=config.model,
-            weights=shipment.weights,
-            symbols_json=symbols.to_json(),
-            vocab_size=symbols.vocab_size,
-            segment_len=training.segment_len,
-            memory_len=training.memory_len,
-            card=language_model_card(
-                name=config.name,
-                symbols="bytes" if isinstance(symbols, ByteSymbols) else f"{symbols.vocab_size:,} pieces",
-                num_parameters=shipment.num_parameters,
-                facts=shipment.summary,
-            ),
-            facts=shipment.facts,
-        ),
-    )

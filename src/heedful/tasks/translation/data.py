@@ -1,9 +1,8 @@
 """The data of a training run: its tokenizer, its batches, and the pairs it is judged on."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -11,12 +10,12 @@ from pydantic import JsonValue
 
 from heedful.config.data import Corpus, DataConfig
 from heedful.config.translation import RunConfig
-from heedful.data.batch import Batch
 from heedful.data.file_identity import FileIdentities
 from heedful.data.readers import read_pairs
 from heedful.data.store import SubwordDropout, prepare_store
-from heedful.data.stream import BatchStream, prefetch
+from heedful.data.stream import BatchStream
 from heedful.errors import DataError, UserError, count_of
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.folder_tokenizers import translation_tokenizer
@@ -35,18 +34,14 @@ class TrainingData:
     """Everything a run reads."""
 
     tokenizer: Tokenizer
-    batches_from: Callable[[int], Iterator[Batch]]
-    """All batches from a position on, without end."""
-
+    stream: BatchStream
     num_pairs: int
     validation: list[ValidationPair]
     learned_text: dict[str, JsonValue]
     """What the training text is like, as learned_text.py says it."""
 
 
-def prepare_data(
-    config: RunConfig, folder: Path, *, identities: FileIdentities, pin_memory: bool, say: Say
-) -> TrainingData:
+def prepare_data(config: RunConfig, folder: Path, *, identities: FileIdentities, say: Say) -> TrainingData:
     """Read, tokenise and batch what the run in `folder` needs; every fault of the data shows here."""
     validation = read_validation(config.data)
     tokenizer = find_tokenizer(config, folder, say)
@@ -64,13 +59,8 @@ def prepare_data(
         max_tokens=config.data.filters.max_tokens,
     )
     say(f"An epoch has {stream.num_batches(0):,} batches; validation is on {count_of(len(validation), 'pair')}.")
-    return TrainingData(
-        tokenizer,
-        partial(prefetch, stream, pin_memory=pin_memory),
-        len(store),
-        validation,
-        learned_text(tokenizer, _first_sources(config.data)),
-    )
+    found = learned_text(tokenizer, _first_sources(config.data))
+    return TrainingData(tokenizer, stream, len(store), validation, found)
 
 
 def _first_sources(data: DataConfig) -> list[str]:
@@ -136,7 +126,7 @@ def new_tokenizer(config: RunConfig, say: Say) -> Tokenizer:
     if config.training.init_from is not None:
         given = find_model_folder(config.training.init_from)
         say(f"Taking the tokenizer and the first weights from {given}.")
-        return translation_tokenizer(load_model_folder(given))
+        return translation_tokenizer(load_model_folder(given, TranslatorDescription))
     if config.tokenizer.take_from is not None:
         return _taken_tokenizer(config, Path(config.tokenizer.take_from), say)
     tokenizer = learn_tokenizer(

@@ -4,29 +4,31 @@ Finds the folders, checks them (storage/model_folder.py), builds the models and 
 pays. Several models become one: an ensemble, whose members must cut text into the same tokens.
 """
 
+import ctypes
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
-from heedful.decoding import Decodable, Ensemble
+from heedful.decoding import Decodable, Ensemble, Stepwise
 from heedful.engines.int8.engine import restore_int8
 from heedful.engines.int8.library import NativeUnavailableError, open_library
 from heedful.errors import UserError
 from heedful.models.interfaces import EncoderDecoder
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
-from heedful.storage.model_folder import ModelDescription, ModelFolder, load_model_folder, restore_model
+from heedful.storage.model_folder import ModelFolder, load_model_folder, restore_model
 from heedful.storage.quantized_weights import RoundedWeights
 from heedful.tasks.device import choose_device
 from heedful.tasks.folder_tokenizers import translation_tokenizer
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE
 from heedful.tasks.translation.learned_text import joined_tokens
-from heedful.tasks.translation.translator import Translator
+from heedful.tasks.translation.translator import Traits, Translator
 
 Quantization = Literal["auto", "int8", "none"]
 Models = str | Path | Sequence[str | Path] | None
@@ -53,72 +55,50 @@ def load_translator(
         raise UserError(f'`quantize` must be "none" or "auto" on {chosen.type}: int8 runs on the CPU.')
     paths = [models] if models is None or isinstance(models, str | Path) else list(models)
     found = [find_model_folder(path) for path in paths or [None]]
-    folders = [load_model_folder(path) for path in found]
+    folders = [load_model_folder(path, TranslatorDescription) for path in found]
     _check_alike(found, folders)
-    if quantize != "none" and chosen.type == "cpu" and any(folder.model.has_int8_engine for folder in folders):
-        _prepare_engine(say, insist=quantize == "int8")
-    float_twin = partial(_float_twin, found[0], chosen) if len(found) == 1 else None
-    return translator_of(folders, chosen, quantize=quantize, kind=kind, float_twin=float_twin)
-
-
-def _prepare_engine(say: Callable[[str], None] | None, *, insist: bool) -> None:
-    """Have the int8 engine compiled, where that is possible; without it models run in floats, unless we `insist`."""
-    try:
-        open_library(say or (lambda _: None), insist=insist)
-    except NativeUnavailableError as error:
-        if insist:
-            raise
-        told = f"{error}\nGoing on without it, which is slower."
-        if error.is_news and say is not None:
-            say(f"warning: {told}")
-        elif error.is_news:
-            warnings.warn(told, stacklevel=3)
+    translator = translator_of(folders, chosen, quantize=quantize, say=say, kind=kind)
+    if len(found) > 1:
+        return translator
+    return replace(translator, reference=cache(partial(_reference, found[0], chosen)))
 
 
 def translator_of(
-    folders: Sequence[ModelFolder],
+    folders: Sequence[ModelFolder[TranslatorDescription]],
     device: torch.device,
     *,
     quantize: str = "none",
+    say: Callable[[str], None] | None = None,
     kind: type[Translator] = Translator,
-    float_twin: Callable[[], EncoderDecoder] | None = None,
 ) -> Translator:
     """Make a `Translator` of loaded model folders; languages and search settings are those of the first."""
-    first = folders[0]
+    first = folders[0].description
     tokenizers = [translation_tokenizer(folder) for folder in folders]  # alike, but each must be right for its model
-    engines = [_engine(folder, device, quantize) for folder in folders]
-    positions = [limit for folder in folders if (limit := folder.model.max_positions) is not None]
-    return kind(
-        engines[0] if len(engines) == 1 else Ensemble(engines),
-        tokenizers[0],
-        first.decoding,
-        source_language=first.source_language,
-        target_language=first.target_language,
-        device=device,
-        max_positions=min(positions, default=None),
-        directions=directions_of(first),
-        low_confidence=_low_confidence(first),
-        joined_tokens=joined_tokens(first.facts),
-        float_twin=float_twin,
-    )
+    has_engine = any(folder.description.model.has_int8_engine for folder in folders)
+    library = _open_engine(device, quantize, say) if has_engine else None
+    engines = [_engine(folder, device, library, insist=quantize == "int8") for folder in folders]
+    positions = [limit for folder in folders if (limit := folder.description.model.max_positions) is not None]
+    traits = Traits(min(positions, default=None), joined_tokens(first.facts), _low_confidence(first))
+    generator = Stepwise(engines[0] if len(engines) == 1 else Ensemble(engines))
+    return kind(generator, tokenizers[0], first.decoding, directions_of(first), device, traits)
 
 
-def directions_of(folder: ModelFolder | ModelDescription) -> Directions:
+def directions_of(model: TranslatorDescription) -> Directions:
     """Return which language a model translates into which, as its folder says or as its languages suggest."""
-    if folder.directions:
-        return Directions(folder.directions)
-    return Directions.around(folder.source_language, folder.target_language, folder.languages)
+    if model.directions:
+        return Directions(model.directions)
+    return Directions.around(model.source_language, model.target_language, model.languages)
 
 
-def _low_confidence(folder: ModelFolder) -> float:
+def _low_confidence(model: TranslatorDescription) -> float:
     """Return below what a translation of this model is doubtful, as its maker measured it or as is usual."""
-    threshold = folder.facts.get("low_confidence")
+    threshold = model.facts.get("low_confidence")
     if isinstance(threshold, int | float) and not isinstance(threshold, bool) and -1e3 <= threshold <= 0:
         return float(threshold)
     return LOW_CONFIDENCE
 
 
-def _check_alike(paths: Sequence[Path], folders: Sequence[ModelFolder]) -> None:
+def _check_alike(paths: Sequence[Path], folders: Sequence[ModelFolder[TranslatorDescription]]) -> None:
     """Refuse to average models whose tokens, or whose directions, are not the same."""
     for path, folder in zip(paths[1:], folders[1:], strict=True):
         if folder.tokenizer_json != folders[0].tokenizer_json:
@@ -126,26 +106,48 @@ def _check_alike(paths: Sequence[Path], folders: Sequence[ModelFolder]) -> None:
                 f"The models of an ensemble must have the same tokenizer, but {path} has another than {paths[0]}. "
                 "Train them with one tokenizer, for example with `training.init_from` or the same data and seed."
             )
-        if set(directions_of(folder).pairs) != set(directions_of(folders[0]).pairs):
+        if set(directions_of(folder.description).pairs) != set(directions_of(folders[0].description).pairs):
             raise UserError(
                 f"The models of an ensemble must translate the same languages, but {path} does not as {paths[0]} does."
             )
 
 
-def _engine(folder: ModelFolder, device: torch.device, quantize: str) -> Decodable[Any]:
-    """Put the model where it runs: on the device, or into the int8 engine where that was asked for or pays."""
-    has_no_engine = device.type != "cpu" or not folder.model.has_int8_engine
-    if quantize == "none" or (quantize == "auto" and has_no_engine):
-        return restore_model(folder).to(device)
+def _open_engine(device: torch.device, quantize: str, say: Callable[[str], None] | None) -> ctypes.CDLL | None:
+    """Have the int8 engine compiled, where it is wanted and can be; else models run in floats, unless it must be."""
+    if quantize == "none" or device.type != "cpu":
+        return None
     try:
-        return restore_int8(folder)
-    except NativeUnavailableError:
+        return open_library(say or (lambda _: None), insist=quantize == "int8")
+    except NativeUnavailableError as error:
         if quantize == "int8":
             raise
-        return restore_model(folder)
+        told = f"{error}\nGoing on without it, which is slower."
+        if error.is_news and say is not None:
+            say(f"warning: {told}")
+        elif error.is_news:
+            warnings.warn(told, stacklevel=4)
+        return None
 
 
-def _float_twin(path: Path, device: torch.device) -> EncoderDecoder:
+def _engine(
+    folder: ModelFolder[TranslatorDescription], device: torch.device, library: ctypes.CDLL | None, *, insist: bool
+) -> Decodable[Any]:
+    """Put the model where it runs: on the device or, with a library, into the int8 engine unless it does not fit."""
+    model = folder.description.model
+    if insist and not model.has_int8_engine:
+        raise UserError(
+            f'`quantize` must not be "int8" for a {model.family}: the int8 engine is for Transformers only.'
+        )
+    if library is not None and model.has_int8_engine:
+        try:
+            return restore_int8(folder, library=library)
+        except NativeUnavailableError:
+            if insist:
+                raise
+    return restore_model(folder).to(device)
+
+
+def _reference(path: Path, device: torch.device) -> EncoderDecoder:
     """Make what the int8 engine computes as PyTorch modules, from disk again: its weights, rounded as the engine's."""
-    folder = load_model_folder(path)
+    folder = load_model_folder(path, TranslatorDescription)
     return restore_model(replace(folder, weights=RoundedWeights.of(folder.weights))).to(device)

@@ -10,8 +10,8 @@ from heedful.data.batch import Batch, collate
 from heedful.models.build import build_model
 from heedful.tasks.device import choose_device
 from heedful.training.loop import start_state
-from heedful.training.losses.sequence import sequence_loss
-from heedful.training.step import train_step
+from heedful.training.losses.sequence import SequenceLoss
+from heedful.training.step import StepSettings, train_step
 
 _TOKENS_ON_CPU = 2048
 """A CPU is as busy with a part of a large batch as with the whole, and a patient user should not need to be."""
@@ -37,17 +37,19 @@ def measure_training_speed(
         config.model, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size, pad_id=0
     ).to(chosen)
     state = start_state(model, config.training)
-    loss = sequence_loss(label_smoothing=config.training.label_smoothing, regularizer=config.training.regularizer)
+    training = config.training
+    loss = SequenceLoss(model, label_smoothing=training.label_smoothing, regularizer=training.regularizer)
+    settings = StepSettings(bf16=training.precision == "bf16")
     batch = _made_up_batch(shape, (source_vocab_size, target_vocab_size), chosen)
     model.train()
     seconds: list[float] = []
     for _ in range(1 + num_steps):
         began = time.perf_counter()
-        train_step(state, loss, [batch], learning_rate=0.0, bf16=config.training.precision == "bf16")
+        train_step(state, loss, [batch], settings, learning_rate=0.0)
         if chosen.type == "cuda":
             torch.cuda.synchronize(chosen)
         seconds.append(time.perf_counter() - began)
-    return batch.num_target_tokens / sorted(seconds[1:])[num_steps // 2]  # the first one warms up
+    return batch.num_items / sorted(seconds[1:])[num_steps // 2]  # the first one warms up
 
 
 def _made_up_batch(shape: tuple[int, int, int], vocab_sizes: tuple[int, int], device: torch.device) -> Batch:

@@ -8,7 +8,6 @@ penalty it was made with, and the best for another may be missing. Not meant for
 its score worthless.
 """
 
-import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from heedful.config.training import DecodingConfig
 from heedful.errors import UserError
 from heedful.evaluation.scores import bleu, tokenizer_of
 from heedful.files import replace_folder
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import bundled_folder, find_model_folder
 from heedful.storage.model_folder import load_model_folder, save_model_folder
 from heedful.tasks.translation.test_sets import TestSet, read_sentences
@@ -125,13 +125,12 @@ def find_writable(model: Path) -> Path:
 def write_settings(model: Path, cell: Cell) -> Path:
     """Store the settings of a cell in a model folder, or that of a run folder, which is replaced as a whole."""
     path = find_writable(model)
-    folder = load_model_folder(path)
-    changed = replace(
-        folder,
-        decoding=_changed(folder.decoding, cell.beam_size, cell.length_penalty),
-        facts={**folder.facts, "low_confidence": round(cell.low_confidence, 3)},
+    folder = load_model_folder(path, TranslatorDescription)
+    changed = folder.description.changed(
+        decoding=_changed(folder.description.decoding, cell.beam_size, cell.length_penalty),
+        facts={**folder.description.facts, "low_confidence": round(cell.low_confidence, 3)},
     )
-    replace_folder(path, lambda fresh: save_model_folder(fresh, changed))
+    replace_folder(path, lambda fresh: save_model_folder(fresh, replace(folder, description=changed)))
     return path
 
 
@@ -151,9 +150,7 @@ def _score_cell(translator: Translator, directions: Sequence[Direction], lowerca
 
 def _searching_with(translator: Translator, beam_size: int, length_penalty: float) -> Translator:
     """Return the same translator, model and all, with other settings."""
-    other = copy.copy(translator)
-    other.decoding = _changed(translator.decoding, beam_size, length_penalty)
-    return other
+    return replace(translator, decoding=_changed(translator.decoding, beam_size, length_penalty))
 
 
 def _changed(decoding: DecodingConfig, beam_size: int, length_penalty: float) -> DecodingConfig:

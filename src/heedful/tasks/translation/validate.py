@@ -14,13 +14,14 @@ from torch import nn
 from heedful.config.training import NoRegularizer
 from heedful.config.translation import RunConfig
 from heedful.data.batch import Batch, collate
-from heedful.decoding import Decodable
+from heedful.decoding import Decodable, Stepwise
 from heedful.evaluation.scores import bleu, tokenizer_of
-from heedful.tasks.translation.translator import Translator
+from heedful.tasks.translation.directions import Directions
+from heedful.tasks.translation.translator import Traits, Translator
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.durability.journal import Record
-from heedful.training.loop import Validation
-from heedful.training.losses.sequence import sequence_loss
+from heedful.training.job import Validation
+from heedful.training.losses.sequence import SequenceLoss
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,8 @@ class Validator:
         self.directions: dict[str, list[ValidationPair]] = {}
         for pair in pairs:
             self.directions.setdefault(pair.direction, []).append(pair)
-        self._loss = sequence_loss(label_smoothing=0.0, regularizer=NoRegularizer())
 
-    def __call__(self, model: nn.Module) -> Validation:
+    def validate(self, model: nn.Module) -> Validation:
         """Judge a model that is in evaluation mode."""
         settings = self.config.validation
         numbers = self._mean_loss(model)
@@ -74,22 +74,22 @@ class Validator:
     def _mean_loss(self, model: nn.Module) -> dict[str, float]:
         device = next(model.parameters()).device
         total = torch.zeros((), dtype=torch.float64, device=device)
+        cross_entropy = SequenceLoss(model, label_smoothing=0.0, regularizer=NoRegularizer())
         for batch in self.batches:
-            total += self._loss(model, batch.to(device)).loss_sum.double()
-        loss = total.item() / sum(batch.num_target_tokens for batch in self.batches)
+            total += cross_entropy(batch.to(device)).loss_sum.double()
+        loss = total.item() / sum(batch.num_items for batch in self.batches)
         return {"loss": loss, "perplexity": math.exp(min(loss, 700.0))}
 
     def _translate(self, model: nn.Module, pairs: Sequence[ValidationPair]) -> list[str]:
         """Translate the sentences of one direction."""
         translator = Translator(
-            cast(Decodable[Any], model),
+            Stepwise(cast(Decodable[Any], model)),
             self.tokenizer,
             self.config.decoding,
-            source_language=pairs[0].source_language,
-            target_language=pairs[0].target_language,
-            device=next(model.parameters()).device,
-            max_positions=self.config.model.max_positions,
-            joined_tokens=self.config.decoding.max_source_tokens,  # lines as long as those it learns from
+            Directions([(pairs[0].source_language, pairs[0].target_language)]),
+            next(model.parameters()).device,
+            # Lines are as long as those it learns from.
+            Traits(self.config.model.max_positions, joined_tokens=self.config.decoding.max_source_tokens),
         )
         return translator.translate([pair.source for pair in pairs], beam_size=1)
 

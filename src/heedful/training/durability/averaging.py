@@ -1,4 +1,4 @@
-"""The mean of several checkpoints: the model one ships (section 6.1 of the paper)."""
+"""The mean of several checkpoints: the model one publishes (section 6.1 of the paper)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,13 +36,13 @@ def average_checkpoints(paths: Sequence[Path]) -> dict[str, Tensor]:
     dtypes: dict[str, torch.dtype] = {}
     for path in paths:
         verify_manifest(path)
-        for name, tensor in _shipped_weights(path).items():
+        for name, tensor in _weights_of(path).items():
             sums[name] = sums.get(name, 0.0) + tensor.double()
             dtypes[name] = tensor.dtype
     return {name: (total / len(paths)).to(dtypes[name]) for name, total in sums.items()}
 
 
-def _shipped_weights(path: Path) -> dict[str, Tensor]:
+def _weights_of(path: Path) -> dict[str, Tensor]:
     weights: dict[str, Tensor] = load((path / WEIGHTS).read_bytes())
     if (path / AVERAGE).exists():
         weights |= load((path / AVERAGE).read_bytes())

@@ -38,6 +38,13 @@ WEIGHTS, AVERAGE, OPTIMIZER, TALLY, CARRIED = (
     "carried.safetensors",
 )
 _STATE = "state.json"
+_TALLY_FIELDS = {
+    "loss_sum": "loss_sum",
+    "num_tokens": "num_items",  # on disk it has the name from when all that was trained were translators
+    "gradient_norm": "gradient_norm",
+    "skipped": "skipped",
+    "skipped_in_a_row": "skipped_in_a_row",
+}
 
 
 @dataclass(frozen=True)
@@ -217,8 +224,7 @@ def _restore_optimizer(state: TrainState, tensors: Mapping[str, Tensor]) -> None
 def _tally_tensors(state: TrainState) -> dict[str, Tensor]:
     """Return the sums of the journal and, for whoever wants to look, the generators (seeded anew at each step)."""
     tally = state.tally
-    fields = ("loss_sum", "num_tokens", "gradient_norm", "skipped", "skipped_in_a_row")
-    tensors = {name: getattr(tally, name) for name in fields}
+    tensors = {name: getattr(tally, field) for name, field in _TALLY_FIELDS.items()}
     tensors |= {f"metric/{name}": value for name, value in tally.metric_sums.items()}
     tensors["random/cpu"] = torch.get_rng_state()
     if state.device.type == "cuda":
@@ -236,7 +242,7 @@ def _restore_tally(state: TrainState, tensors: Mapping[str, Tensor]) -> None:
         elif kind == "metric":
             tally.metric_sums[rest] = tensor.to(state.device)
         else:
-            setattr(tally, name, tensor.to(state.device))
+            setattr(tally, _TALLY_FIELDS[name], tensor.to(state.device))
 
 
 def _restore_generator(kind: str, value: Tensor, device: torch.device) -> None:

@@ -6,14 +6,34 @@ under "timing". On resume the journal is cut back to the checkpoint, so that no 
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from heedful.errors import UserError
 from heedful.files import JsonValue, append, force_to_disk, write_atomic
 
 Record = Mapping[str, JsonValue]
-Listener = Callable[[Record], None]
+
+
+class Observer(Protocol):
+    """Follows a run."""
+
+    def show(self, record: Record) -> None:
+        """Be shown a record of the journal."""
+
+    def say(self, sentence: str) -> None:
+        """Be told something that happened."""
+
+
+class Silent:
+    """Shows nothing to nobody."""
+
+    def show(self, record: Record) -> None:
+        """Show nothing."""
+
+    def say(self, sentence: str) -> None:
+        """Say nothing."""
 
 
 class Journal:
@@ -56,24 +76,30 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def tensorboard_listener(folder: Path) -> Listener:
-    """Return a listener that also writes TensorBoard events into `folder`."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise UserError(
-            "`training.tensorboard` needs the package tensorboard, but it is not installed. "
-            "Install it with `pip install tensorboard`, or set `training.tensorboard` to false."
-        ) from None
-    writer = SummaryWriter(str(folder))
+class TensorBoardObserver:
+    """Writes TensorBoard events, too, and hands everything on."""
 
-    def listen(record: Record) -> None:
+    def __init__(self, folder: Path, beside: Observer) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise UserError(
+                "`training.tensorboard` needs the package tensorboard, but it is not installed. "
+                "Install it with `pip install tensorboard`, or set `training.tensorboard` to false."
+            ) from None
+        self._writer, self._beside = SummaryWriter(str(folder)), beside
+
+    def show(self, record: Record) -> None:
+        """Write the record's numbers as scalars, and hand it on."""
+        self._beside.show(record)
         for name, value in record.items():
             if isinstance(value, int | float) and name != "step":
-                writer.add_scalar(f"{record['kind']}/{name}", value, _step_of(record))
-        writer.flush()
+                self._writer.add_scalar(f"{record['kind']}/{name}", value, _step_of(record))
+        self._writer.flush()
 
-    return listen
+    def say(self, sentence: str) -> None:
+        """Hand the sentence on."""
+        self._beside.say(sentence)
 
 
 def _step_of(record: Record) -> int:

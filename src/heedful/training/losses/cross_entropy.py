@@ -1,34 +1,14 @@
 """The losses, in the form one reads: label-smoothed cross-entropy and the divergences of two passes.
 
 Cross-entropy against the smoothed target of section 5.4 of the paper: 1 - smoothing on the reference token and
-smoothing / vocab on every token, the reference included. All losses are sums over real target tokens, never means:
-only the step knows how many tokens its micro-batches hold together. The fast twin for large vocabularies is in
-`projected_loss.py`. This file knows logits; it knows nothing of models, batches or optimisers.
+smoothing / vocab on every token, the reference included. All losses are sums over real items, never means: only the
+step knows how many its micro-batches hold together. The fast twin for large vocabularies is in `projected.py`. This
+file knows logits; it knows nothing of models, batches or optimisers.
 """
-
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 from torch.nn import functional
-
-
-@dataclass(frozen=True)
-class LossSum:
-    """What one forward pass contributes to a step."""
-
-    loss_sum: Tensor
-    """Differentiable scalar: the loss, summed over target tokens."""
-
-    num_tokens: int
-    """Target tokens that were summed over, padding left out."""
-
-    metrics: dict[str, Tensor] = field(default_factory=dict)
-    """Further detached sums over the same tokens, written to the journal as means."""
-
-    after_gradients: Callable[[], None] = lambda: None
-    """To be called once the gradients are taken: what the pass leaves for the next may overwrite what it has read."""
 
 
 def label_smoothed_cross_entropy(

@@ -1,7 +1,7 @@
 # ruff: noqa: N803 (what Triton knows at compile time is written in capitals)
 """Loss and gradient of a projection's logits on a GPU: each logit is read twice and written once.
 
-What `projected_loss.py` says with a dozen tensor operations, every one of which would read and write logits that are
+What `projected.py` says with a dozen tensor operations, every one of which would read and write logits that are
 hundreds of megabytes, as two kernels in Triton. A program owns one position: a first loop over the vocabulary finds
 the sums, a second one overwrites the logits by their gradient. Tests hold the kernels equal to the operations.
 """

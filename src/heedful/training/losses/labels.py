@@ -1,8 +1,8 @@
 """The loss of a batch of labelled documents: cross-entropy of each path, with R-Drop or SimCut where wanted.
 
 A classifier's paths (the encoder, the linear one) are trained apart: added before the loss, the one that learns fast
-would leave nothing to learn to the other. What is counted are documents, in the place of target tokens. This file knows
-logits and labels; what a document is made of it does not know.
+would leave nothing to learn to the other. What is counted are documents. This file knows logits and labels; what a
+document is made of it does not know.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,12 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from heedful.config.training import NoRegularizer, RDrop, Regularizer, SimCut
-from heedful.training.losses.cross_entropy import (
-    LossSum,
-    kl_divergence,
-    label_smoothed_cross_entropy,
-    symmetric_kl_divergence,
-)
+from heedful.data.batch import LabelledBatch
+from heedful.training.losses.cross_entropy import kl_divergence, label_smoothed_cross_entropy, symmetric_kl_divergence
+from heedful.training.losses.loss_module import LossModule, LossSum
 
 
 class PathModel(Protocol):
@@ -30,52 +27,36 @@ class PathModel(Protocol):
         """Weigh the logits [batch, classes] of the paths into those of the decision, [batch, classes]."""
 
 
-class LabelledTensors(Protocol):
-    """What the loss must know of a batch."""
+class ClassificationLoss(LossModule[LabelledBatch]):
+    """Label-smoothed cross-entropy of each path, and from `regularizer.after_steps` on its regulariser."""
 
-    @property
-    def token_ids(self) -> Tensor:
-        """The documents, [batch, length]."""
+    def __init__(self, model: nn.Module, *, label_smoothing: float, regularizer: Regularizer) -> None:
+        super().__init__(model, early_steps=regularizer.after_steps)
+        self._smoothing, self._regularizer = label_smoothing, regularizer
 
-    @property
-    def labels(self) -> Tensor:
-        """The number of each document's label, [batch]."""
-
-    @property
-    def num_target_tokens(self) -> int:
-        """Documents."""
-
-
-ClassificationLoss = Callable[[nn.Module, LabelledTensors], LossSum]
-
-
-def classification_loss(*, label_smoothing: float, regularizer: Regularizer) -> ClassificationLoss:
-    """Make the loss function of a run."""
-
-    def loss(model: nn.Module, batch: LabelledTensors) -> LossSum:
-        path_model = cast(PathModel, model)
-        match regularizer:
+    def forward(self, batch: LabelledBatch) -> LossSum:
+        """Sum the loss over the batch's documents."""
+        model, labels = cast(PathModel, self.model), batch.labels
+        match NoRegularizer() if self.is_early else self._regularizer:
             case NoRegularizer():
-                paths = path_model.path_logits(batch.token_ids)
-                total = _cross_entropy(paths, batch.labels, label_smoothing)
+                paths = model.path_logits(batch.token_ids)
+                total = _cross_entropy(paths, labels, self._smoothing)
             case RDrop(weight=weight):
-                both = [path.chunk(2) for path in path_model.path_logits(torch.cat([batch.token_ids] * 2))]
+                both = [path.chunk(2) for path in model.path_logits(torch.cat([batch.token_ids] * 2))]
                 paths = [first for first, _ in both]
                 # Half of the loss of the two passes together, so that a document weighs as much as without R-Drop.
                 total = sum(
-                    (_cross_entropy([first, second], batch.labels, label_smoothing) / 2 for first, second in both),
-                    torch.zeros((), device=batch.labels.device),
+                    (_cross_entropy([first, second], labels, self._smoothing) / 2 for first, second in both),
+                    torch.zeros((), device=labels.device),
                 )
                 total = total + weight / 2 * _sum_of(symmetric_kl_divergence, both)
             case SimCut(weight=weight, cut_rate=cut_rate):
                 is_kept = torch.rand_like(batch.token_ids, dtype=torch.float) >= cut_rate
                 keep = torch.cat([torch.ones_like(is_kept), is_kept])
-                both = [path.chunk(2) for path in path_model.path_logits(torch.cat([batch.token_ids] * 2), keep)]
+                both = [path.chunk(2) for path in model.path_logits(torch.cat([batch.token_ids] * 2), keep)]
                 paths = [full for full, _ in both]
-                total = _cross_entropy(paths, batch.labels, label_smoothing) + weight * _sum_of(kl_divergence, both)
-        return LossSum(total, batch.num_target_tokens, _metrics(path_model.decide(paths), batch.labels))
-
-    return loss
+                total = _cross_entropy(paths, labels, self._smoothing) + weight * _sum_of(kl_divergence, both)
+        return LossSum(total, batch.num_items, _metrics(model.decide(paths), labels))
 
 
 def _cross_entropy(paths: list[Tensor], labels: Tensor, smoothing: float) -> Tensor:

@@ -2,8 +2,8 @@
 
 For 32,768 tokens and 32,000 words the fp32 logits alone are 4 GB. Here a slice is projected, its loss *and its
 gradient* are taken at once, and only gradients of the size of the inputs stay. No product is computed twice: the
-backward pass merely scales what the forward pass left. `loss.py` holds the readable twins, `fused_loss.py` the
-kernels that take over on a GPU; tests hold all of them equal.
+backward pass merely scales what the forward pass left. `cross_entropy.py` holds the readable twins, `fused.py`
+the kernels that take over on a GPU; tests hold all of them equal.
 """
 
 from typing import Any, NamedTuple
@@ -26,6 +26,13 @@ class Agreement(NamedTuple):
     backward: float
 
 
+class _Terms(NamedTuple):
+    """What is summed: cross-entropy so smoothed, of one pass or of two that are to agree."""
+
+    smoothing: float
+    agreement: Agreement | None = None
+
+
 def projected_cross_entropy(
     hidden: Tensor, weight: Tensor, bias: Tensor | None, target_ids: Tensor, mask: Tensor, *, smoothing: float
 ) -> tuple[Tensor, Tensor]:
@@ -35,7 +42,7 @@ def projected_cross_entropy(
     products are taken in its type and everything else in fp32. Returns loss and negative log-likelihood, summed.
     """
     rows = _rows_of(hidden)  # [rows, dim]
-    sums = _ProjectedLoss.apply(rows, None, weight, bias, target_ids.reshape(-1), mask.reshape(-1), smoothing, None)  # type: ignore[no-untyped-call]
+    sums = _ProjectedLoss.apply(rows, None, weight, bias, target_ids.reshape(-1), mask.reshape(-1), _Terms(smoothing))  # type: ignore[no-untyped-call]
     return sums[0], sums[1].detach()
 
 
@@ -54,9 +61,9 @@ def projected_agreement(
 
     Returns the loss, the weighted negative log-likelihood and the weighted divergence; the last two are detached.
     """
-    sums = _ProjectedLoss.apply(  # type: ignore[no-untyped-call]
-        _rows_of(first), _rows_of(second), weight, bias, target_ids.reshape(-1), mask.reshape(-1), smoothing, weights
-    )
+    rows, others = _rows_of(first), _rows_of(second)  # [rows, dim] each
+    terms = _Terms(smoothing, weights)
+    sums = _ProjectedLoss.apply(rows, others, weight, bias, target_ids.reshape(-1), mask.reshape(-1), terms)  # type: ignore[no-untyped-call]
     return sums[0], sums[1].detach(), sums[2].detach()
 
 
@@ -81,8 +88,7 @@ class _ProjectedLoss(torch.autograd.Function):
         bias: Tensor | None,
         target_ids: Tensor,
         mask: Tensor,
-        smoothing: float,
-        weights: Agreement | None,
+        terms: _Terms,
     ) -> Tensor:
         """Passes [rows, dim], weight [vocab, dim], bias [vocab], target_ids and mask [rows] → loss and what it sums."""
         passes = [first] if second is None else [first, second]
@@ -95,7 +101,7 @@ class _ProjectedLoss(torch.autograd.Function):
         totals = []
         for part in slices(first, weight.size(0)):
             logits = [functional.linear(rows[part], cast_weight, cast_bias) for rows in passes]  # each [rows, vocab]
-            sums, gradients = _loss_of_logits(logits, target_ids[part], mask[part], smoothing, weights)
+            sums, gradients = _loss_of_logits(logits, target_ids[part], mask[part], *terms)
             totals.append(sums)
             if not wants_gradient:
                 continue
@@ -118,7 +124,7 @@ class _ProjectedLoss(torch.autograd.Function):
         weight_grad, first_grad, *rest = (saved * scale.to(saved.dtype) for saved in ctx.saved_tensors)
         second_grad = rest.pop(0) if ctx.has_second else None
         bias_grad = rest.pop(0) if ctx.has_bias else None
-        return first_grad, second_grad, weight_grad, bias_grad, None, None, None, None
+        return first_grad, second_grad, weight_grad, bias_grad, None, None, None
 
 
 def _loss_of_logits(

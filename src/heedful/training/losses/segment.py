@@ -10,11 +10,11 @@ from typing import Protocol, cast
 import torch
 from torch import Tensor, nn
 
+from heedful.data.batch import SegmentBatch
 from heedful.models.segment_memory import SegmentMemory
-from heedful.training.losses.cross_entropy import LossSum
+from heedful.training.losses.loss_module import LossModule, LossSum
 from heedful.training.losses.projected import projected_cross_entropy
 from heedful.training.losses.sequence import Projection
-from heedful.training.step import LossFunction, TrainBatch
 
 
 class SegmentModel(Protocol):
@@ -26,48 +26,26 @@ class SegmentModel(Protocol):
         """Read [batch, length]; return states [batch, length, dim] and the memory of the next segment."""
 
 
-class Segments(TrainBatch, Protocol):
-    """Segments of several texts, all tensors [batch, length] but fresh."""
+class SegmentLoss(LossModule[SegmentBatch]):
+    """Cross-entropy of a language model that hands `memory` on from batch to batch."""
 
-    @property
-    def input_ids(self) -> Tensor:
-        """What the model reads."""
+    def __init__(self, model: nn.Module, memory: SegmentMemory, *, label_smoothing: float = 0.0) -> None:
+        super().__init__(model)
+        self.memory, self._smoothing = memory, label_smoothing
+        self.carried = {"memory/states": memory.states, "memory/filled": memory.filled}
 
-    @property
-    def target_ids(self) -> Tensor:
-        """What follows each of it."""
-
-    @property
-    def fresh(self) -> Tensor:
-        """Where a text begins anew, [batch]."""
-
-    @property
-    def first_row(self) -> int:
-        """Whose memory the first row goes on with."""
-
-
-def segment_loss(memory: SegmentMemory, *, label_smoothing: float = 0.0) -> LossFunction[Segments]:
-    """Make the loss function of a run that hands `memory` on from batch to batch."""
-
-    def loss(model: nn.Module, batch: Segments) -> LossSum:
-        segment_model = cast(SegmentModel, model)
-        rows = memory.rows(batch.first_row, batch.first_row + len(batch.fresh))
-        hidden, after = segment_model(batch.input_ids, rows.forgotten_where(batch.fresh))
-        projection = segment_model.output_projection
+    def forward(self, batch: SegmentBatch) -> LossSum:
+        """Sum the loss over the batch's symbols, whose texts go on where the memory stands."""
+        model = cast(SegmentModel, self.model)
+        rows = self.memory.rows(batch.first_row, batch.first_row + len(batch))
+        hidden, after = model(batch.input_ids, rows.forgotten_where(batch.fresh))
         loss_sum, nll = projected_cross_entropy(
             hidden,
-            projection.weight,
-            projection.bias,
+            model.output_projection.weight,
+            model.output_projection.bias,
             batch.target_ids,
             torch.ones_like(batch.target_ids, dtype=torch.bool),
-            smoothing=label_smoothing,
+            smoothing=self._smoothing,
         )
         # Gradients may need the memory as it was read, so it is not written to before they are taken.
-        return LossSum(loss_sum, batch.num_target_tokens, {"nll": nll}, partial(rows.copy_from, after))
-
-    return loss
-
-
-def carried_tensors(memory: SegmentMemory) -> dict[str, Tensor]:
-    """Return the tensors of a memory, [layers, batch, memory_len, dim] and [batch], by the names a checkpoint has."""
-    return {"memory/states": memory.states, "memory/filled": memory.filled}
+        return LossSum(loss_sum, batch.num_items, {"nll": nll}, partial(rows.copy_from, after))

@@ -4,14 +4,14 @@ Both regularisers run their two passes as one of twice the rows: the kernels are
 rows anyway. This file knows a model by what `SequenceModel` says of it; it knows nothing of optimisers or steps.
 """
 
-from collections.abc import Callable
 from typing import Protocol, cast
 
 import torch
 from torch import Tensor, nn
 
 from heedful.config.training import NoRegularizer, RDrop, Regularizer, SimCut
-from heedful.training.losses.cross_entropy import LossSum
+from heedful.data.batch import Batch
+from heedful.training.losses.loss_module import LossModule, LossSum
 from heedful.training.losses.projected import Agreement, projected_agreement, projected_cross_entropy
 
 
@@ -36,141 +36,73 @@ class SequenceModel(Protocol):
         """Turn [batch, target_len] into [batch, target_len, dim]."""
 
 
-class SequenceBatch(Protocol):
-    """Pairs of token sequences; all tensors [batch, source_len] or [batch, target_len]."""
+class SequenceLoss(LossModule[Batch]):
+    """Label-smoothed cross-entropy of an encoder-decoder, and from `regularizer.after_steps` on its regulariser."""
 
-    @property
-    def source_ids(self) -> Tensor:
-        """What the encoder reads."""
+    def __init__(self, model: nn.Module, *, label_smoothing: float, regularizer: Regularizer) -> None:
+        super().__init__(model, early_steps=regularizer.after_steps)
+        self._smoothing, self._regularizer = label_smoothing, regularizer
 
-    @property
-    def target_input_ids(self) -> Tensor:
-        """What the decoder reads: the target shifted right."""
-
-    @property
-    def target_output_ids(self) -> Tensor:
-        """What the decoder should write."""
-
-    @property
-    def num_target_tokens(self) -> int:
-        """Real target tokens, known to the host."""
-
-    @property
-    def source_mask(self) -> Tensor:
-        """True at real source tokens."""
-
-    @property
-    def target_mask(self) -> Tensor:
-        """True at real target tokens."""
-
-
-SequenceLoss = Callable[[nn.Module, SequenceBatch], LossSum]
-Sums = tuple[Tensor, dict[str, Tensor]]
-
-
-def sequence_loss(*, label_smoothing: float, regularizer: Regularizer) -> SequenceLoss:
-    """Make the loss function of a run."""
-
-    def sums(
-        model: nn.Module, source: Tensor, source_mask: Tensor, inputs: Tensor, outputs: Tensor, mask: Tensor
-    ) -> Sums:
-        sequence_model = cast(SequenceModel, model)
-        match regularizer:
+    def forward(self, batch: Batch) -> LossSum:
+        """Sum the loss over the batch's target tokens."""
+        match NoRegularizer() if self.is_early else self._regularizer:
             case NoRegularizer():
-                return _plain(sequence_model, source, source_mask, inputs, outputs, mask, label_smoothing)
-            case RDrop():
-                return _r_drop(sequence_model, source, source_mask, inputs, outputs, mask, label_smoothing, regularizer)
-            case SimCut():
-                return _simcut(sequence_model, source, source_mask, inputs, outputs, mask, label_smoothing, regularizer)
+                return self._cross_entropy(batch)
+            case RDrop() as r_drop:
+                return self._r_drop(batch, r_drop)
+            case SimCut() as simcut:
+                return self._simcut(batch, simcut)
 
-    def loss(model: nn.Module, batch: SequenceBatch) -> LossSum:
-        loss_sum, metrics = sums(
-            model,
-            batch.source_ids,
-            batch.source_mask,
-            batch.target_input_ids,
+    def _cross_entropy(self, batch: Batch) -> LossSum:
+        """Cross-entropy alone (section 5.4 of the paper)."""
+        model, source_mask = cast(SequenceModel, self.model), batch.source_mask
+        hidden = model.decode(batch.target_input_ids, model.encode(batch.source_ids, source_mask), source_mask)
+        weight, bias = model.output_projection.weight, model.output_projection.bias
+        loss, nll = projected_cross_entropy(
+            hidden, weight, bias, batch.target_output_ids, batch.target_mask, smoothing=self._smoothing
+        )
+        return LossSum(loss, batch.num_items, {"nll": nll})
+
+    def _r_drop(self, batch: Batch, config: RDrop) -> LossSum:
+        """Half of R-Drop's loss (Liang et al., 2021, equation 4), so that one token weighs as much as without it."""
+        model, source_mask = cast(SequenceModel, self.model), _twice(batch.source_mask)
+        memory = model.encode(_twice(batch.source_ids), source_mask)
+        first, second = model.decode(_twice(batch.target_input_ids), memory, source_mask).chunk(2)
+        half, quarter = 0.5, config.weight / 4
+        loss, nll, divergence = self._agreement(batch, first, second, Agreement(half, half, quarter, quarter))
+        return LossSum(loss, batch.num_items, {"nll": nll, "divergence": divergence * 2 / config.weight})
+
+    def _simcut(self, batch: Batch, config: SimCut) -> LossSum:
+        """SimCut (Gao et al., 2022): KL(full ‖ cut), with gradients through both passes as in the paper."""
+        model, source_mask = cast(SequenceModel, self.model), _twice(batch.source_mask)
+        keep_source, keep_target = _cut_second(batch.source_ids, config), _cut_second(batch.target_input_ids, config)
+        memory = model.encode(_twice(batch.source_ids), source_mask, keep_source)
+        full, cut = model.decode(_twice(batch.target_input_ids), memory, source_mask, keep_target).chunk(2)
+        loss, nll, divergence = self._agreement(batch, full, cut, Agreement(1.0, 0.0, config.weight, 0.0))
+        return LossSum(loss, batch.num_items, {"nll": nll, "divergence": divergence / config.weight})
+
+    def _agreement(
+        self, batch: Batch, first: Tensor, second: Tensor, weights: Agreement
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Project two passes, [batch, target_len, dim] each, and sum their loss, likelihood and divergence."""
+        projection = cast(SequenceModel, self.model).output_projection
+        return projected_agreement(
+            first,
+            second,
+            projection.weight,
+            projection.bias,
             batch.target_output_ids,
             batch.target_mask,
+            smoothing=self._smoothing,
+            weights=weights,
         )
-        return LossSum(loss_sum, batch.num_target_tokens, metrics)
-
-    return loss
-
-
-def _plain(
-    model: SequenceModel,
-    source: Tensor,
-    source_mask: Tensor,
-    inputs: Tensor,
-    outputs: Tensor,
-    mask: Tensor,
-    smoothing: float,
-) -> Sums:
-    """Cross-entropy alone (section 5.4 of the paper)."""
-    hidden = model.decode(inputs, model.encode(source, source_mask), source_mask)
-    projection = model.output_projection
-    loss, nll = projected_cross_entropy(hidden, projection.weight, projection.bias, outputs, mask, smoothing=smoothing)
-    return loss, {"nll": nll}
-
-
-def _r_drop(
-    model: SequenceModel,
-    source: Tensor,
-    source_mask: Tensor,
-    inputs: Tensor,
-    outputs: Tensor,
-    mask: Tensor,
-    smoothing: float,
-    config: RDrop,
-) -> Sums:
-    """Half of R-Drop's loss (Liang et al., 2021, equation 4), so that one token weighs as much as without it."""
-    both_masks = _twice(source_mask)
-    first, second = model.decode(_twice(inputs), model.encode(_twice(source), both_masks), both_masks).chunk(2)
-    projection, half, quarter = model.output_projection, 0.5, config.weight / 4
-    loss, nll, divergence = projected_agreement(
-        first,
-        second,
-        projection.weight,
-        projection.bias,
-        outputs,
-        mask,
-        smoothing=smoothing,
-        weights=Agreement(half, half, quarter, quarter),
-    )
-    return loss, {"nll": nll, "divergence": divergence * 2 / config.weight}
-
-
-def _simcut(
-    model: SequenceModel,
-    source: Tensor,
-    source_mask: Tensor,
-    inputs: Tensor,
-    outputs: Tensor,
-    mask: Tensor,
-    smoothing: float,
-    config: SimCut,
-) -> Sums:
-    """SimCut (Gao et al., 2022): KL(full ‖ cut), with gradients through both passes as in the paper."""
-    keep_source = torch.cat(
-        [torch.ones_like(source_mask), torch.rand_like(source, dtype=torch.float) >= config.cut_rate]
-    )
-    keep_inputs = torch.cat([torch.ones_like(mask), torch.rand_like(inputs, dtype=torch.float) >= config.cut_rate])
-    both_masks = _twice(source_mask)
-    memory = model.encode(_twice(source), both_masks, keep_source)
-    full, cut = model.decode(_twice(inputs), memory, both_masks, keep_inputs).chunk(2)
-    projection = model.output_projection
-    loss, nll, divergence = projected_agreement(
-        full,
-        cut,
-        projection.weight,
-        projection.bias,
-        outputs,
-        mask,
-        smoothing=smoothing,
-        weights=Agreement(1.0, 0.0, config.weight, 0.0),
-    )
-    return loss, {"nll": nll, "divergence": divergence / config.weight}
 
 
 def _twice(rows: Tensor) -> Tensor:
     return torch.cat([rows, rows])
+
+
+def _cut_second(ids: Tensor, config: SimCut) -> Tensor:
+    """Keep all of ids [batch, length] in a first pass and cut some in a second; returns [2 · batch, length]."""
+    kept = torch.rand_like(ids, dtype=torch.float) >= config.cut_rate
+    return torch.cat([torch.ones_like(kept), kept])

@@ -1,26 +1,22 @@
 """The kernel for Transformer-XL's attention equals the textbook.
 
-Runs where Triton can: on a GPU, and on any machine that has the package under TRITON_INTERPRET=1.
+Runs where the package triton is installed: on a GPU, or else in its interpreter.
 """
-
-import importlib.util
-import os
 
 import pytest
 import torch
+from torch import Tensor
 
 from heedful.nn.relative_attention import attend_relative, attend_relative_fused
-
-HAS_GPU = torch.cuda.is_available()
-INTERPRETED = importlib.util.find_spec("triton") is not None and os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cuda" if HAS_GPU else "cpu"
-needs_triton = pytest.mark.skipif(not (HAS_GPU or INTERPRETED), reason="needs a GPU, or Triton's interpreter")
+from tests.support.triton_kernels import DEVICE, HAS_GPU, needs_triton
 
 
-def inputs(batch, heads, query_len, key_len, head_dim, dtype):
+def inputs(
+    batch: int, heads: int, query_len: int, key_len: int, head_dim: int, dtype: torch.dtype
+) -> tuple[list[Tensor], Tensor]:
     generator = torch.Generator().manual_seed(1)
 
-    def side(length: int) -> torch.Tensor:
+    def side(length: int) -> Tensor:
         """Heads as a projection leaves them: side by side, with other features behind."""
         states = torch.randn(batch, length, 2 * heads * head_dim, generator=generator).to(DEVICE, dtype)
         return states[..., : heads * head_dim].unflatten(-1, (heads, head_dim)).transpose(1, 2)
@@ -37,20 +33,22 @@ def inputs(batch, heads, query_len, key_len, head_dim, dtype):
 @pytest.mark.parametrize(
     ("query_len", "key_len", "head_dim"), [(64, 64, 16), (64, 192, 32), (128, 128, 16), (128, 256, 64)]
 )
-def test_the_kernel_equals_the_textbook_with_all_its_gradients(query_len, key_len, head_dim):
+def test_the_kernel_equals_the_textbook_with_all_its_gradients(query_len: int, key_len: int, head_dim: int) -> None:
     from heedful.nn.kernels.relative_attention import attend_by_distance
 
     dtype = torch.bfloat16 if HAS_GPU else torch.float32
     tensors, is_real = inputs(2, 3, query_len, key_len, head_dim, dtype)
 
-    def with_kernel(query, key, value, distance_key, content_bias, position_bias):
+    def with_kernel(
+        query: Tensor, key: Tensor, value: Tensor, distance_key: Tensor, content_bias: Tensor, position_bias: Tensor
+    ) -> Tensor:
         content = query + content_bias.to(query.dtype).unsqueeze(1)
         position = query + position_bias.to(query.dtype).unsqueeze(1)
         return attend_by_distance(content, position, key, value, distance_key * head_dim**-0.5, is_real)
 
     found = with_kernel(*tensors)
     exact = [tensor.detach().float().requires_grad_() for tensor in tensors]
-    expected, _ = attend_relative(*exact, is_real)
+    expected, _ = attend_relative(*exact, is_real)  # type: ignore[call-arg]
     tolerance = {"rtol": 3e-2, "atol": 2e-2} if HAS_GPU else {"rtol": 1e-4, "atol": 1e-5}
     torch.testing.assert_close(found.float(), expected, **tolerance)
     weight = torch.randn(expected.shape, generator=torch.Generator().manual_seed(2)).to(DEVICE)
@@ -63,11 +61,11 @@ def test_the_kernel_equals_the_textbook_with_all_its_gradients(query_len, key_le
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("compiled", [False, True])
-def test_the_fused_form_takes_the_kernel_in_half_precision_on_a_gpu(compiled):
+def test_the_fused_form_takes_the_kernel_in_half_precision_on_a_gpu(compiled: bool) -> None:
     tensors, is_real = inputs(2, 4, 64, 192, 64, torch.bfloat16)
     fused = torch.compile(attend_relative_fused) if compiled else attend_relative_fused
-    found = fused(*tensors, is_real)
-    expected, _ = attend_relative(*(tensor.detach().float() for tensor in tensors), is_real)
+    found = fused(*tensors, is_real)  # type: ignore[call-arg]
+    expected, _ = attend_relative(*(tensor.detach().float() for tensor in tensors), is_real)  # type: ignore[call-arg]
     torch.testing.assert_close(found.float(), expected, rtol=3e-2, atol=2e-2)
     assert found.grad_fn is not None
     assert found.transpose(1, 2).is_contiguous()  # the kernel leaves heads side by side, SDPA does not

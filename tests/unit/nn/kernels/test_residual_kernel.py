@@ -1,26 +1,29 @@
 """The kernel for LayerNorm(states + Dropout(update)) equals the plain expression.
 
-Runs where Triton can: on a GPU, and on any machine that has the package under TRITON_INTERPRET=1.
+Runs where the package triton is installed: on a GPU, or else in its interpreter.
 """
-
-import importlib.util
-import os
 
 import pytest
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 from heedful.nn import PostNormResidual
+from tests.support.triton_kernels import DEVICE, HAS_GPU, needs_triton
 
-HAS_GPU = torch.cuda.is_available()
-INTERPRETED = importlib.util.find_spec("triton") is not None and os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cuda" if HAS_GPU else "cpu"
 EPSILON = 1e-5
+Outcome = tuple[Tensor, tuple[Tensor, ...]]
+"""An output and the gradients of what it was made from."""
 BF16_STEP = 2**-8 if HAS_GPU else 2**-7  # a GPU rounds to the nearest, the interpreter towards zero
-needs_triton = pytest.mark.skipif(not (HAS_GPU or INTERPRETED), reason="needs a GPU, or Triton's interpreter")
 
 
-def inputs(batch, length, dim, states_dtype=torch.float32, update_dtype=torch.float32):
+def inputs(
+    batch: int,
+    length: int,
+    dim: int,
+    states_dtype: torch.dtype = torch.float32,
+    update_dtype: torch.dtype = torch.float32,
+) -> tuple[list[Tensor], Tensor]:
     """States, update, weight, bias, and what their output is multiplied by; with a mean far from 0."""
     generator = torch.Generator().manual_seed(1)
     states, update, factor = (torch.randn(batch, length, dim, generator=generator) for _ in range(3))
@@ -30,7 +33,7 @@ def inputs(batch, length, dim, states_dtype=torch.float32, update_dtype=torch.fl
     return [tensor.requires_grad_() for tensor in tensors], factor.bfloat16().float().to(DEVICE)
 
 
-def run(tensors, factor, dropout=0.0, seed=0):
+def run(tensors: list[Tensor], factor: Tensor, dropout: float = 0.0, seed: int = 0) -> Outcome:
     """Return the kernel's output and the gradients of all four inputs."""
     from heedful.nn.kernels.residual import add_and_normalize
 
@@ -39,7 +42,7 @@ def run(tensors, factor, dropout=0.0, seed=0):
     return output, torch.autograd.grad((output.float() * factor).sum(), tensors)
 
 
-def plain(tensors, factor, mask=1.0):
+def plain(tensors: list[Tensor], factor: Tensor, mask: float | Tensor = 1.0) -> Outcome:
     """Return the same of the plain expression in fp32, its update multiplied by mask."""
     exact = [tensor.detach().float().requires_grad_() for tensor in tensors]
     states, update, weight, bias = exact
@@ -47,7 +50,7 @@ def plain(tensors, factor, mask=1.0):
     return output, torch.autograd.grad((output * factor).sum(), exact)
 
 
-def assert_equal(found, expected):
+def assert_equal(found: Outcome, expected: Outcome) -> None:
     """Compare an output and its gradients; what is in bf16 was rounded once, at the very end."""
     for one, other in zip((found[0], *found[1]), (expected[0], *expected[1]), strict=True):
         scale = other.abs().max()
@@ -60,7 +63,9 @@ def assert_equal(found, expected):
     ("batch", "length", "dim"), [(1, 1, 16), (2, 70, 48), (3, 3, 512), (2, 3, 720), (1, 5, 1024), (1, 2, 4096)]
 )
 @pytest.mark.parametrize("dtypes", [("float32", "float32"), ("float32", "bfloat16"), ("bfloat16", "bfloat16")])
-def test_the_kernel_equals_the_plain_expression_with_all_its_gradients(batch, length, dim, dtypes, monkeypatch):
+def test_the_kernel_equals_the_plain_expression_with_all_its_gradients(
+    batch: int, length: int, dim: int, dtypes: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("heedful.nn.kernels.residual._PROGRAMS", 2)  # so that each goes round more than once
     tensors, factor = inputs(batch, length, dim, *(getattr(torch, name) for name in dtypes))
     found = run(tensors, factor)
@@ -69,7 +74,7 @@ def test_the_kernel_equals_the_plain_expression_with_all_its_gradients(batch, le
 
 
 @needs_triton
-def test_inputs_and_gradients_need_not_lie_in_a_row():
+def test_inputs_and_gradients_need_not_lie_in_a_row() -> None:
     tensors, factor = inputs(4, 3, 32)
     expected = plain(tensors, factor)
     turned = [tensor.detach().transpose(0, 1).contiguous().transpose(0, 1) for tensor in tensors[:2]]
@@ -80,7 +85,7 @@ def test_inputs_and_gradients_need_not_lie_in_a_row():
 
 @needs_triton
 @pytest.mark.parametrize(("shape", "dropout"), [((2, 17, 512), 0.1), ((3, 9, 80), 0.5)])
-def test_dropout_forth_and_back_is_one_mask_of_zeros_and_scales(shape, dropout):
+def test_dropout_forth_and_back_is_one_mask_of_zeros_and_scales(shape: tuple[int, int, int], dropout: float) -> None:
     tensors, factor = inputs(*shape)
     output, grads = run(tensors, factor, dropout)
     mask = grads[1] / grads[0]  # the gradients of update and of states differ by the mask alone
@@ -92,7 +97,7 @@ def test_dropout_forth_and_back_is_one_mask_of_zeros_and_scales(shape, dropout):
 
 
 @needs_triton
-def test_dropout_treats_all_places_alike_and_each_for_itself():
+def test_dropout_treats_all_places_alike_and_each_for_itself() -> None:
     tensors, factor = inputs(4, 32, 128)
     _, grads = run(tensors, factor, dropout=0.25)
     dropped = (grads[1] == 0).float().flatten(0, 1)  # [128, 128]
@@ -105,7 +110,7 @@ def test_dropout_treats_all_places_alike_and_each_for_itself():
 
 
 @needs_triton
-def test_the_mask_follows_the_seed_of_torch():
+def test_the_mask_follows_the_seed_of_torch() -> None:
     tensors, factor = inputs(2, 5, 64)
     first, again, other = (run(tensors, factor, dropout=0.3, seed=seed) for seed in (1, 1, 2))
     assert torch.equal(first[0], again[0])
@@ -114,7 +119,7 @@ def test_the_mask_follows_the_seed_of_torch():
 
 
 @needs_triton
-def test_without_dropout_no_random_number_is_drawn():
+def test_without_dropout_no_random_number_is_drawn() -> None:
     tensors, factor = inputs(1, 2, 16)
     _, after = run(tensors, factor), torch.rand(1, device=DEVICE)
     torch.manual_seed(0)
@@ -122,7 +127,7 @@ def test_without_dropout_no_random_number_is_drawn():
 
 
 @needs_triton
-def test_gradients_are_the_same_bits_every_time():
+def test_gradients_are_the_same_bits_every_time() -> None:
     length = 8192 if HAS_GPU else 40
     tensors, factor = inputs(2, length, 512, torch.bfloat16, torch.bfloat16)
     first = run(tensors, factor, dropout=0.1)
@@ -132,7 +137,7 @@ def test_gradients_are_the_same_bits_every_time():
 
 
 @needs_triton
-def test_the_residual_hands_the_kernel_its_own_norm_and_dropout(monkeypatch):
+def test_the_residual_hands_the_kernel_its_own_norm_and_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
     tensors, _ = inputs(2, 3, 32)
     states, update, weight, bias = (tensor.detach() for tensor in tensors)
     block = PostNormResidual(32, 0.0).to(DEVICE)
@@ -150,7 +155,9 @@ def test_the_residual_hands_the_kernel_its_own_norm_and_dropout(monkeypatch):
     ("states_dtype", "update_dtype"),
     [(torch.bfloat16, torch.float32), (torch.float32, torch.bfloat16), (torch.bfloat16, torch.bfloat16)],
 )
-def test_the_residual_keeps_the_dtype_of_the_states(states_dtype, update_dtype, training):
+def test_the_residual_keeps_the_dtype_of_the_states(
+    states_dtype: torch.dtype, update_dtype: torch.dtype, training: bool
+) -> None:
     block = PostNormResidual(16, 0.1).to(DEVICE).train(training)
     with torch.autocast(DEVICE, torch.bfloat16):
         output = block(torch.randn(2, 3, 16, device=DEVICE, dtype=states_dtype), lambda x: x.to(update_dtype))
@@ -159,7 +166,7 @@ def test_the_residual_keeps_the_dtype_of_the_states(states_dtype, update_dtype, 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("compiled", [False, True])
-def test_the_residual_takes_the_kernel_in_training_in_half_precision_on_a_gpu(compiled):
+def test_the_residual_takes_the_kernel_in_training_in_half_precision_on_a_gpu(compiled: bool) -> None:
     tensors, factor = inputs(8, 64, 512, torch.bfloat16, torch.bfloat16)
     block = PostNormResidual(512, 0.0).cuda()
     block.load_state_dict({"norm.weight": tensors[2], "norm.bias": tensors[3]})

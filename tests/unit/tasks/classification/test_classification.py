@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import heedful
 from heedful.errors import ModelFolderError
 from heedful.files import write_manifest
-from heedful.storage.classifier_folder import load_classifier_folder, save_classifier
-from heedful.storage.model_folder import load_model_folder
+from heedful.storage.descriptions import ClassifierDescription, TranslatorDescription
+from heedful.storage.model_folder import load_model_folder, save_model_folder
 from heedful.tasks.classification.classifier import Classifier, classifier_of
 from tests.support.classifier_folders import LABELS, make, make_folder
 from tests.support.tiny_models import save_model
@@ -174,9 +174,9 @@ def test_windows_read_everything_head_and_tail_say_what_they_do_not() -> None:
 
 def test_a_folder_comes_back_as_it_was(tmp_path: Path) -> None:
     folder = make_folder(**NGRAMS)
-    save_classifier(tmp_path / "model", folder)
-    again = load_classifier_folder(tmp_path / "model")
-    assert (again.labels, again.model, again.vocab_size) == (folder.labels, folder.model, folder.vocab_size)
+    save_model_folder(tmp_path / "model", folder)
+    again = load_model_folder(tmp_path / "model", ClassifierDescription)
+    assert again.description == folder.description
     text = "a truly good film"
     loaded = heedful.load(tmp_path / "model", device="cpu")
     assert isinstance(loaded, Classifier)
@@ -184,19 +184,19 @@ def test_a_folder_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_folders_of_another_task_are_refused_with_a_sentence(tmp_path: Path) -> None:
-    save_classifier(tmp_path / "labels", make_folder())
+    save_model_folder(tmp_path / "labels", make_folder())
     with pytest.raises(
         ModelFolderError, match=r"must hold a translator here, but holds a classifier. Use it with heedful classify."
     ):
-        load_model_folder(tmp_path / "labels")
+        load_model_folder(tmp_path / "labels", TranslatorDescription)
     with pytest.raises(
         ModelFolderError, match=r"must hold a classifier here, but holds a translator. Use it with heedful translate."
     ):
-        load_classifier_folder(save_model(tmp_path / "words"))
+        load_model_folder(save_model(tmp_path / "words"), ClassifierDescription)
 
 
 def test_a_label_too_few_does_not_fit_the_weights(tmp_path: Path) -> None:
-    save_classifier(tmp_path / "model", make_folder())
+    save_model_folder(tmp_path / "model", make_folder())
     path = tmp_path / "model" / "config.json"
     config = json.loads(path.read_text())
     config["labels"] = ["neg", "pos"]
@@ -205,4 +205,4 @@ def test_a_label_too_few_does_not_fit_the_weights(tmp_path: Path) -> None:
     manifest.unlink()
     write_manifest(tmp_path / "model", {"kind": "model"})
     with pytest.raises(ModelFolderError, match=r"`output.weight` must have the shape \(2, 16\), but has \(3, 16\)"):
-        load_classifier_folder(tmp_path / "model")
+        load_model_folder(tmp_path / "model", ClassifierDescription)

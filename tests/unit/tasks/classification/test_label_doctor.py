@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from heedful.config.classification import ClassificationRun
 from heedful.data.labelled import Split
@@ -20,7 +21,7 @@ def write(path: Path, documents: list[tuple[str, str]]) -> str:
     return str(path)
 
 
-def run_of(train: str, test: str | None = None, **model: object) -> ClassificationRun:
+def run_of(train: str, test: str | None = None, **model: Any) -> ClassificationRun:
     return ClassificationRun.model_validate(
         {
             "task": "classification",
@@ -48,7 +49,7 @@ def sentences(found: LabelExamination) -> list[tuple[str, str]]:
     return [(finding.severity, finding.sentence) for finding in found.findings]
 
 
-def test_good_documents_have_no_findings_and_everything_is_counted(tmp_path):
+def test_good_documents_have_no_findings_and_everything_is_counted(tmp_path: Path) -> None:
     found = examine(run_of(write(tmp_path / "train.jsonl", GOOD)))
     assert found.findings == []
     assert found.corpora[0].labels == {"neg": 30, "pos": 30}
@@ -64,7 +65,7 @@ def test_good_documents_have_no_findings_and_everything_is_counted(tmp_path):
     assert 7 < lengths.mean <= lengths.longest
 
 
-def test_faults_are_found_with_their_lines(tmp_path):
+def test_faults_are_found_with_their_lines(tmp_path: Path) -> None:
     documents = [*GOOD, ("  ", "pos"), GOOD[0], (GOOD[1][0], "neg")]
     found = examine(run_of(write(tmp_path / "train.jsonl", documents), write(tmp_path / "test.jsonl", GOOD[:3])))
     assert sentences(found) == [
@@ -75,7 +76,7 @@ def test_faults_are_found_with_their_lines(tmp_path):
     ]
 
 
-def test_long_documents_are_read_in_windows_or_cut_and_said_to_be(tmp_path):
+def test_long_documents_are_read_in_windows_or_cut_and_said_to_be(tmp_path: Path) -> None:
     train = write(tmp_path / "train.jsonl", [*GOOD, ("star " * 60, "pos"), ("moon " * 60, "neg")])
     windows = sentences(examine(run_of(train, long_documents={"kind": "windows", "length": 32})))
     assert ("note", "`data.train[0]`: 2 documents of more than 32 tokens: read in windows, whole "
@@ -88,7 +89,7 @@ def test_long_documents_are_read_in_windows_or_cut_and_said_to_be(tmp_path):
     assert 0.05 < cut.corpora[0].unread_share < 0.5
 
 
-def test_rare_labels_and_labels_nobody_judges_are_told(tmp_path):
+def test_rare_labels_and_labels_nobody_judges_are_told(tmp_path: Path) -> None:
     documents = [*GOOD, ("one cloud of its own", "odd")]
     run = run_of(write(tmp_path / "train.jsonl", documents))
     found = sentences(examine(run))
@@ -96,7 +97,7 @@ def test_rare_labels_and_labels_nobody_judges_are_told(tmp_path):
     assert ("warning", 'The label "odd" has no document to be judged on in validation.') in found
 
 
-def test_what_a_run_would_refuse_is_an_error(tmp_path):
+def test_what_a_run_would_refuse_is_an_error(tmp_path: Path) -> None:
     train = write(tmp_path / "train.jsonl", GOOD)
     missing = examine(run_of(train, str(tmp_path / "nowhere.jsonl")))
     assert missing.has_errors

@@ -11,7 +11,8 @@ import pytest
 from heedful.config.classification import ClassificationRun
 from heedful.data.labelled import Document
 from heedful.errors import DataError, UserError
-from heedful.storage.classifier_folder import load_classifier_folder
+from heedful.storage.descriptions import ClassifierDescription
+from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.classification.classifier import load_classifier
 from heedful.tasks.classification.evaluate import evaluate_classification, find_labelled_sets, read_aligned
 from heedful.tasks.classification.train import train_classification
@@ -83,14 +84,14 @@ def test_a_finished_run_takes_another_share_without_training_again(tmp_path: Pat
     first, _ = train(run(tmp_path, model={**model, "naive_bayes": {"num_buckets": 500}}))
     journal = [json.loads(line) for line in (first.run_folder / "metrics.jsonl").read_text().split("\n")[:-1]]
     assert all(0 <= it["best_share"] <= 1 for it in journal if it["kind"] == "validation")
-    before = load_classifier_folder(first.model_folder)
+    before = load_model_folder(first.model_folder, ClassifierDescription)
     config = run(tmp_path, model={**model, "naive_bayes": {"num_buckets": 500, "share": 0.8}})
     stream = io.StringIO()
     again = train_classification(config, display=PlainDisplay(2, stream), resume=True, device="cpu")
     assert "`model.naive_bayes.share` was 0.5 and is 0.8" in stream.getvalue()
-    after = load_classifier_folder(again.model_folder)
-    assert after.model.naive_bayes is not None
-    assert after.model.naive_bayes.share == 0.8
+    after = load_model_folder(again.model_folder, ClassifierDescription)
+    assert after.description.model.naive_bayes is not None
+    assert after.description.model.naive_bayes.share == 0.8
     assert all((before.weights[name] == after.weights[name]).all() for name in before.weights)
 
 
@@ -117,7 +118,7 @@ def test_a_run_can_start_from_another_model(tmp_path: Path) -> None:
     )
     second, said = train(config)
     assert "Taking the tokenizer" in said
-    before, after = (load_classifier_folder(result.model_folder) for result in (first, second))
+    before, after = (load_model_folder(result.model_folder, ClassifierDescription) for result in (first, second))
     assert before.tokenizer_json == after.tokenizer_json
     assert all((before.weights[name] - after.weights[name]).abs().max() < 1e-6 for name in before.weights)
 

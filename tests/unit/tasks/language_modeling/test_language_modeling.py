@@ -9,8 +9,8 @@ from heedful.config.language_modeling import LanguageModelRun
 from heedful.config.load import parse_any
 from heedful.errors import ModelFolderError, UserError
 from heedful.evaluation.dynamic import Adaptation, mean_squares, score_dynamically
-from heedful.storage.folder_files import task_of
-from heedful.storage.language_model_folder import load_language_model_folder
+from heedful.storage.descriptions import LanguageModelDescription
+from heedful.storage.model_folder import load_model_folder, task_of
 from heedful.tasks.language_modeling.evaluate import find_texts, known_text
 from heedful.tasks.language_modeling.model import TextModel, load_text_model
 from heedful.tasks.language_modeling.train import train_language_model
@@ -78,7 +78,9 @@ PLAIN = ("model.kind=language_model", "training.memory_len=0", "model.context_le
         ((*PLAIN, 'model.positions={kind="learned", max_len=32}'), ByteSymbols),
     ],
 )
-def test_each_kind_learns_scores_and_writes(tmp_path, overrides, kind):
+def test_each_kind_learns_scores_and_writes(
+    tmp_path: Path, overrides: tuple[int, ...] | tuple[str, str, str, str] | tuple[str, str, str], kind: type
+) -> None:
     run = trained(tmp_path, *overrides)
     curve = [record["loss"] for record in Journal(run / "metrics.jsonl").records() if record["kind"] == "validation"]
     assert curve[-1] < curve[0]
@@ -99,7 +101,7 @@ def test_each_kind_learns_scores_and_writes(tmp_path, overrides, kind):
     assert adapted.nats < found.nats * 1.1
 
 
-def test_gradients_are_measured_on_text_that_is_read_as_the_text_to_be_scored(tmp_path):
+def test_gradients_are_measured_on_text_that_is_read_as_the_text_to_be_scored(tmp_path: Path) -> None:
     """Longer segments have smaller gradients: steps scaled by those would be too large, and were."""
     model = load_text_model(trained(tmp_path), device="cpu")
     text, known = (tmp_path / "test.txt").read_bytes(), (tmp_path / "train.txt").read_bytes()[:600]
@@ -112,7 +114,7 @@ def test_gradients_are_measured_on_text_that_is_read_as_the_text_to_be_scored(tm
     assert found.nats < model.score(text, memory_len=40, segment_len=8).nats
 
 
-def test_a_run_can_begin_with_the_weights_of_another(tmp_path):
+def test_a_run_can_begin_with_the_weights_of_another(tmp_path: Path) -> None:
     first = trained(tmp_path, "name=first")
     second = trained(tmp_path, "name=second", f"training.init_from={first}", "training.max_steps=1")
     third = trained(tmp_path, "name=third", "training.max_steps=1")
@@ -124,7 +126,7 @@ def test_a_run_can_begin_with_the_weights_of_another(tmp_path):
     assert not (tmp_path / "runs" / "fourth").exists()
 
 
-def test_texts_are_found_by_the_run_or_by_name(tmp_path):
+def test_texts_are_found_by_the_run_or_by_name(tmp_path: Path) -> None:
     run = trained(tmp_path, "training.max_steps=1")
     text = (tmp_path / "test.txt").read_bytes()
     assert find_texts(run, config=None, file=None, split=None) == {"unseen": text}
@@ -141,10 +143,10 @@ def test_texts_are_found_by_the_run_or_by_name(tmp_path):
         load_text_model(run, device="cpu").score(b"")
 
 
-def test_a_damaged_or_foreign_folder_is_refused(tmp_path):
+def test_a_damaged_or_foreign_folder_is_refused(tmp_path: Path) -> None:
     run = trained(tmp_path, "training.max_steps=1")
     model = run / "model"
-    assert load_language_model_folder(model).memory_len == 16
+    assert load_model_folder(model, LanguageModelDescription).description.memory_len == 16
     weights = bytearray((model / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (model / "model.safetensors").write_bytes(bytes(weights))

@@ -1,6 +1,7 @@
 """The doctor for texts: sizes, symbols, splits, segments, and what it finds."""
 
 from pathlib import Path
+from typing import Any
 
 from heedful.config.language_modeling import LanguageModelRun
 from heedful.tasks.language_modeling.doctor import TextExamination, examine_texts
@@ -9,7 +10,7 @@ from heedful.text.symbols import ByteSymbols
 TEXT = b"the star and the moon\n" * 100
 
 
-def run_of(data: dict[str, object], **more: object) -> LanguageModelRun:
+def run_of(data: dict[str, object], **more: Any) -> LanguageModelRun:
     return LanguageModelRun.model_validate(
         {
             "task": "language_modeling",
@@ -38,7 +39,7 @@ def sentences(found: TextExamination) -> list[tuple[str, str]]:
     return [(finding.severity, finding.sentence) for finding in found.findings]
 
 
-def test_sizes_symbols_and_segments_are_counted(tmp_path):
+def test_sizes_symbols_and_segments_are_counted(tmp_path: Path) -> None:
     found = examine(run_of(files(tmp_path)))
     assert [(text.setting, text.num_bytes, text.num_symbols) for text in found.texts] == [
         ("data.train", 2200, 2200),
@@ -54,7 +55,7 @@ def test_sizes_symbols_and_segments_are_counted(tmp_path):
     assert sentences(found) == [("note", "`training.max_steps` = 20 sees only 59% of the training text.")]
 
 
-def test_one_file_is_cut_as_the_config_says(tmp_path):
+def test_one_file_is_cut_as_the_config_says(tmp_path: Path) -> None:
     (tmp_path / "all").write_bytes(TEXT)
     data = {"kind": "split", "path": str(tmp_path / "all"), "train_bytes": 2000, "validation_bytes": 150}
     found = examine(run_of({**data, "test_bytes": 50}))
@@ -68,7 +69,7 @@ def test_one_file_is_cut_as_the_config_says(tmp_path):
     assert "must have at least 2,201 bytes" in short.findings[0].sentence
 
 
-def test_a_held_out_text_that_is_in_the_training_text_is_told(tmp_path):
+def test_a_held_out_text_that_is_in_the_training_text_is_told(tmp_path: Path) -> None:
     found = examine(run_of(files(tmp_path, test=b"the moon\nthe rain")))
     assert not [finding for finding in found.findings if finding.severity == "warning"]
     found = examine(run_of(files(tmp_path, test=TEXT[:40])))
@@ -76,7 +77,7 @@ def test_a_held_out_text_that_is_in_the_training_text_is_told(tmp_path):
     assert warning in sentences(found)
 
 
-def test_what_is_no_utf8_matters_to_pieces_and_not_to_bytes(tmp_path):
+def test_what_is_no_utf8_matters_to_pieces_and_not_to_bytes(tmp_path: Path) -> None:
     data = files(tmp_path, train=TEXT + b"\xff\xfe" + TEXT)
     assert not any("UTF-8" in sentence for _, sentence in sentences(examine(run_of(data))))
     pieces = sentences(examine(run_of(data, tokenizer={"kind": "subwords"})))
@@ -85,7 +86,7 @@ def test_what_is_no_utf8_matters_to_pieces_and_not_to_bytes(tmp_path):
     assert not any("UTF-8" in it for _, it in sentences(examine(run_of(cut, tokenizer={"kind": "subwords"}))))
 
 
-def test_what_a_run_would_refuse_is_an_error(tmp_path):
+def test_what_a_run_would_refuse_is_an_error(tmp_path: Path) -> None:
     data = files(tmp_path, train=b"too short")
     short = examine(run_of(data))
     assert short.has_errors

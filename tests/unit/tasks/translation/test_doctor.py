@@ -1,13 +1,15 @@
 """The doctor: what it finds, where, and how bad it is."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from heedful.config.data import DataConfig, FilterConfig, TokenizerConfig
+from heedful.config.data import DataConfig, FilterConfig, LineCorpus, TokenizerConfig
 from heedful.config.models import TransformerConfig
 from heedful.config.training import TrainingConfig
 from heedful.config.translation import RunConfig
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import bundled_folder
 from heedful.storage.model_folder import describe_model_folder
 from heedful.tasks.translation.doctor import Examination, examine
@@ -16,7 +18,7 @@ from tests.support.small_corpus import ENGLISH, GERMAN, WriteCorpus
 MODEL = TransformerConfig(dim=32, num_heads=2, hidden_dim=64, num_encoder_layers=1, num_decoder_layers=1)
 
 
-def config_of(data: DataConfig, **training: object) -> RunConfig:
+def config_of(data: DataConfig, **training: Any) -> RunConfig:
     return RunConfig(
         name="x",
         data=data,
@@ -31,11 +33,11 @@ def sentences(examination: Examination) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def held_out(write_corpus: WriteCorpus):
+def held_out(write_corpus: WriteCorpus) -> LineCorpus:
     return write_corpus("held_out", ["the red star", "two old dogs"], ["der red star", "two old dogs am Himmel"])
 
 
-def test_good_data_have_no_findings(write_corpus: WriteCorpus, held_out) -> None:
+def test_good_data_have_no_findings(write_corpus: WriteCorpus, held_out: LineCorpus) -> None:
     data = DataConfig(train=[write_corpus("train", ENGLISH, GERMAN)], validation=[held_out])
     found = examine(config_of(data))
     assert found.findings == []
@@ -49,7 +51,7 @@ def test_good_data_have_no_findings(write_corpus: WriteCorpus, held_out) -> None
     assert 300 < (found.source_vocab_size or 0) <= 340
 
 
-def test_faults_of_the_text_are_found_with_their_lines(write_corpus: WriteCorpus, held_out) -> None:
+def test_faults_of_the_text_are_found_with_their_lines(write_corpus: WriteCorpus, held_out: LineCorpus) -> None:
     train = write_corpus("train", [*ENGLISH, "", ENGLISH[0], "la " * 100], [*GERMAN, "x", GERMAN[0], "la"])
     with Path(train.source).open("ab") as stream:
         stream.write(b"\xff\xfe bytes\n")
@@ -64,7 +66,9 @@ def test_faults_of_the_text_are_found_with_their_lines(write_corpus: WriteCorpus
     ]
 
 
-def test_long_lists_of_lines_are_cut_and_much_left_out_is_a_warning(write_corpus: WriteCorpus, held_out) -> None:
+def test_long_lists_of_lines_are_cut_and_much_left_out_is_a_warning(
+    write_corpus: WriteCorpus, held_out: LineCorpus
+) -> None:
     train = write_corpus("train", [*[""] * 9, *ENGLISH], [*["x"] * 9, *GERMAN])
     found = examine(config_of(DataConfig(train=[train], validation=[held_out])))
     assert sentences(found) == [
@@ -102,7 +106,7 @@ def test_every_corpus_that_cannot_be_read_is_an_error(write_corpus: WriteCorpus,
     assert errors[1][1].startswith(f"`data.validation[0]`: The file {missing.source} must exist, but does not.")
 
 
-def test_nothing_usable_is_an_error(write_corpus: WriteCorpus, held_out) -> None:
+def test_nothing_usable_is_an_error(write_corpus: WriteCorpus, held_out: LineCorpus) -> None:
     blank = write_corpus("blank", ["", ""], ["", ""])
     found = examine(config_of(DataConfig(train=[blank], validation=[held_out])))
     assert found.has_errors
@@ -112,7 +116,7 @@ def test_nothing_usable_is_an_error(write_corpus: WriteCorpus, held_out) -> None
     )
 
 
-def test_steps_and_batches_that_do_not_fit_the_data(write_corpus: WriteCorpus, held_out) -> None:
+def test_steps_and_batches_that_do_not_fit_the_data(write_corpus: WriteCorpus, held_out: LineCorpus) -> None:
     data = DataConfig(train=[write_corpus("train", ENGLISH, GERMAN)], validation=[held_out])
     found = examine(config_of(data, max_steps=100_000, batch_tokens=10), tokens_per_second=1000)
     assert found.estimate is not None
@@ -126,7 +130,9 @@ def test_steps_and_batches_that_do_not_fit_the_data(write_corpus: WriteCorpus, h
     assert "sees only" in sentences(few)[0][1]
 
 
-def test_a_tokenizer_that_is_taken_is_the_one_that_is_looked_at(write_corpus: WriteCorpus, held_out) -> None:
+def test_a_tokenizer_that_is_taken_is_the_one_that_is_looked_at(
+    write_corpus: WriteCorpus, held_out: LineCorpus
+) -> None:
     bundled = bundled_folder()
     assert bundled is not None
     data = DataConfig(train=[write_corpus("train", ENGLISH, GERMAN)], validation=[held_out], target_language="de")
@@ -140,13 +146,13 @@ def test_a_tokenizer_that_is_taken_is_the_one_that_is_looked_at(write_corpus: Wr
 
 
 def test_a_run_that_starts_from_a_model_is_looked_at_with_its_tokenizer_and_shape(
-    write_corpus: WriteCorpus, held_out
+    write_corpus: WriteCorpus, held_out: LineCorpus
 ) -> None:
     bundled = bundled_folder()
     assert bundled is not None
     data = DataConfig(train=[write_corpus("train", ENGLISH, GERMAN)], validation=[held_out], target_language="de")
     config = config_of(data, init_from=str(bundled))
-    fitting = config.model_copy(update={"model": describe_model_folder(bundled).model})
+    fitting = config.model_copy(update={"model": describe_model_folder(bundled, TranslatorDescription).model})
     found = examine(fitting)
     assert (found.findings, found.source_vocab_size) == ([], 14_000)
     assert sentences(examine(config)) == [
@@ -158,7 +164,9 @@ def test_a_run_that_starts_from_a_model_is_looked_at_with_its_tokenizer_and_shap
     ]
 
 
-def test_a_temperature_makes_the_epoch_as_long_as_the_run_will_see_it(write_corpus: WriteCorpus, held_out) -> None:
+def test_a_temperature_makes_the_epoch_as_long_as_the_run_will_see_it(
+    write_corpus: WriteCorpus, held_out: LineCorpus
+) -> None:
     corpora = [
         write_corpus("large", ENGLISH * 16, GERMAN * 16),
         write_corpus("small", ENGLISH, GERMAN, target_language="fr"),

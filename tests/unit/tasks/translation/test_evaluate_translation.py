@@ -10,7 +10,9 @@ from heedful.config.models import TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.evaluation.scores import bleu, compare_systems, score_corpus
 from heedful.models import build_model
-from heedful.storage.model_folder import ModelFolder, SpecialIds, load_model_folder, save_model_folder, weights_of
+from heedful.storage.descriptions import TranslatorDescription
+from heedful.storage.folder_files import SpecialIds
+from heedful.storage.model_folder import ModelFolder, load_model_folder, save_model_folder, weights_of
 from heedful.tasks.translation.evaluate import evaluate_translation, mean_scores
 from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.test_sets import TestSentences, TestSet
@@ -32,17 +34,19 @@ def model_folder(path: Path, seed: int) -> Path:
         torch.manual_seed(seed)
         model = build_model(config, source_vocab_size=size, target_vocab_size=size, pad_id=tokenizer.pad_id)
     folder = ModelFolder(
-        model=config,
-        weights=weights_of(model),
-        tokenizer_json=tokenizer.to_json(),
-        special_ids=SpecialIds(pad=tokenizer.pad_id, bos=tokenizer.bos_id, eos=tokenizer.eos_id, unk=tokenizer.unk_id),
-        source_vocab_size=size,
-        target_vocab_size=size,
-        source_language="en",
-        target_language="de",
-        languages=tokenizer.languages,
-        directions=(("en", "de"), ("de", "en")),
-        decoding=DecodingConfig(beam_size=3, length_penalty=0.6, extra_tokens=4),
+        TranslatorDescription(
+            model=config,
+            special_ids=SpecialIds.of(tokenizer),
+            source_vocab_size=size,
+            target_vocab_size=size,
+            source_language="en",
+            target_language="de",
+            languages=tokenizer.languages,
+            directions=(("en", "de"), ("de", "en")),
+            decoding=DecodingConfig(beam_size=3, length_penalty=0.6, extra_tokens=4),
+        ),
+        weights_of(model),
+        tokenizer.to_json(),
     )
     save_model_folder(path, folder)
     return path
@@ -108,7 +112,7 @@ def test_a_cell_of_the_grid_is_what_the_written_model_gets(folders: list[Path], 
     for number, cell in enumerate(cells):
         path = model_folder(tmp_path / str(number), 1)
         assert write_settings(path, cell) == path
-        assert load_model_folder(path).decoding.extra_tokens == 4
+        assert load_model_folder(path, TranslatorDescription).description.decoding.extra_tokens == 4
         written = load(path)
         for it in directions:
             texts = written.translate(it.sources, from_=it.source_language, to=it.target_language)

@@ -1,5 +1,7 @@
 """The estimate of a run against the real thing: a built model, and the tensors it keeps for its backward pass."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -15,7 +17,7 @@ CORPUS = LineCorpus(source="a", target="b")
 SMALL = {"dim": 64, "num_heads": 4, "hidden_dim": 256, "num_encoder_layers": 2, "num_decoder_layers": 3}
 
 
-def config_of(model: ModelConfig | None = None, **training: object) -> RunConfig:
+def config_of(model: ModelConfig | None = None, **training: Any) -> RunConfig:
     return RunConfig(
         name="x",
         data=DataConfig(train=[CORPUS], validation=[CORPUS]),

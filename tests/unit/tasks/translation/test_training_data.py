@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from heedful.config.load import parse_config
@@ -27,11 +29,11 @@ def config_with(**settings: str) -> RunConfig:
     )
 
 
-def test_without_a_temperature_the_weights_are_those_of_the_config():
+def test_without_a_temperature_the_weights_are_those_of_the_config() -> None:
     assert corpus_weights(config_with().data, [1000, 10, 20]) == [1.0, 1.0, 0.5]
 
 
-def test_a_temperature_draws_a_small_direction_as_if_it_were_larger():
+def test_a_temperature_draws_a_small_direction_as_if_it_were_larger() -> None:
     # Chinese has 10 + 20 / 2 = 20 pairs of 2,000; at temperature 2 it is drawn as sqrt(20 / 2,000) of the largest.
     weights = corpus_weights(config_with(data__temperature="2").data, [2000, 10, 20])
     assert weights[0] == 1.0
@@ -40,7 +42,7 @@ def test_a_temperature_draws_a_small_direction_as_if_it_were_larger():
     assert (weights[1] * 10 + weights[2] * 20) / 2000 == pytest.approx((20 / 2000) ** 0.5)
 
 
-def test_a_tokenizer_that_exists_is_taken_from_a_folder_or_a_file(tmp_path):
+def test_a_tokenizer_that_exists_is_taken_from_a_folder_or_a_file(tmp_path: Path) -> None:
     folder = make_model(languages=("de", "zh"))
     save_model_folder(tmp_path / "model", folder)
     said: list[str] = []
@@ -50,7 +52,7 @@ def test_a_tokenizer_that_exists_is_taken_from_a_folder_or_a_file(tmp_path):
     assert said[0] == f"Taking the tokenizer {tmp_path / 'model' / 'tokenizer.json'}."
 
 
-def test_a_tokenizer_without_the_tag_of_a_language_is_refused(tmp_path):
+def test_a_tokenizer_without_the_tag_of_a_language_is_refused(tmp_path: Path) -> None:
     save_model_folder(tmp_path / "model", make_model(languages=("de", "en")))
     config = config_with(tokenizer__take_from=str(tmp_path / "model"))
     with pytest.raises(UserError, match='must know the target language "zh", but knows de, en'):

@@ -12,6 +12,7 @@ from heedful.decoding import Ensemble
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
 from heedful.models import Transformer
+from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import load_model_folder, restore_model, save_model_folder
 from heedful.storage.quantized_weights import RoundedWeights
 from heedful.tasks.translation.translator import Translator
@@ -30,7 +31,7 @@ def multilingual(tmp_path_factory: pytest.TempPathFactory) -> Translator:
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_token_log_probs_sum_to_the_log_prob(tmp_path: Path, quantize: str, beam_size: int) -> None:
     translator = load(save_model(tmp_path / "model"), device="cpu", quantize=quantize)
-    translator.decoding = translator.decoding.model_copy(update={"max_source_tokens": 30})
+    translator = replace(translator, decoding=translator.decoding.model_copy(update={"max_source_tokens": 30}))
     n_best = 1 if beam_size == 1 else 3
     found = translator.translate_detailed(SOURCES, beam_size=beam_size, n_best=n_best)
     assert found[3].warnings[0].code == "split"
@@ -58,11 +59,13 @@ def test_a_beam_has_bounds(multilingual: Translator, settings: dict[str, int], s
 
 def test_the_end_symbol_is_a_token_where_the_model_wrote_it(tmp_path: Path) -> None:
     folder = make_model()
-    config = folder.model.model_copy(update={"output_bias": True})
-    bias = torch.zeros(folder.target_vocab_size)
-    bias[folder.special_ids.eos] = 30.0  # a model that ends at once
+    config = folder.description.model.model_copy(update={"output_bias": True})
+    bias = torch.zeros(folder.description.target_vocab_size)
+    bias[folder.description.special_ids.eos] = 30.0  # a model that ends at once
     weights = {**folder.weights, "output_projection.bias": bias}
-    save_model_folder(tmp_path / "ending", replace(folder, model=config, weights=weights))
+    save_model_folder(
+        tmp_path / "ending", replace(folder, description=folder.description.changed(model=config), weights=weights)
+    )
     [ended] = load(tmp_path / "ending", device="cpu").translate_detailed(["the station"])
     assert ended.alternatives[0].tokens == ("</s>",)
     assert ended.alternatives[0].finish_reason == "eos"
@@ -121,10 +124,9 @@ def test_text_in_none_of_the_models_languages_is_handed_back(multilingual: Trans
 
 
 def test_a_folder_may_name_its_directions_and_its_threshold(tmp_path: Path) -> None:
-    folder = replace(
-        make_model(languages=LANGUAGES), directions=(("de", "en"), ("en", "zh")), facts={"low_confidence": 0.5}
-    )
-    save_model_folder(tmp_path / "model", folder)
+    folder = make_model(languages=LANGUAGES)
+    changed = folder.description.changed(directions=(("de", "en"), ("en", "zh")), facts={"low_confidence": 0.5})
+    save_model_folder(tmp_path / "model", replace(folder, description=changed))
     translator = load(tmp_path / "model", device="cpu")
     assert (translator.source_languages, translator.target_languages) == (("de", "en"), ("en", "zh"))
     [found] = translator.translate_detailed(["wo ist der bahnhof"], from_="de")
@@ -136,7 +138,7 @@ def test_an_ensemble_of_a_model_with_itself_is_the_model(tmp_path: Path) -> None
     for quantize in ("auto", "none"):
         alone = load(path, device="cpu", quantize=quantize)
         twice = load([path, path], device="cpu", quantize=quantize)
-        assert isinstance(twice.model, Ensemble)
+        assert isinstance(twice.generator.model, Ensemble)
         assert load([path], device="cpu").translate(SOURCES) == load(path, device="cpu").translate(SOURCES)
         for one, other in zip(alone.translate_detailed(SOURCES), twice.translate_detailed(SOURCES), strict=True):
             assert one.text == other.text
@@ -155,7 +157,7 @@ def test_two_models_decide_together(tmp_path: Path) -> None:
     source_ids = torch.tensor([tokenizer.encode_source("where is the station")])
     ids = [tokenizer.target.vocabulary.index(piece) for piece in found.alternatives[0].tokens]
     target_ids = torch.tensor([[tokenizer.bos_id, *ids[:-1]]])
-    models = [restore_model(load_model_folder(path)) for path in paths]
+    models = [restore_model(load_model_folder(path, TranslatorDescription)) for path in paths]
     with torch.no_grad():
         mean = torch.stack([model(source_ids, None, target_ids).log_softmax(-1) for model in models]).mean(0)
     by_hand = mean.log_softmax(-1)[0].gather(1, torch.tensor(ids).unsqueeze(1)).squeeze(1)
@@ -170,7 +172,9 @@ def test_models_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     assert str(caught.value).startswith(
         f"The models of an ensemble must have the same tokenizer, but {other} has another than {one}. "
     )
-    save_model_folder(tmp_path / "back", replace(make_model(), source_language="de", target_language="en"))
+    folder = make_model()
+    back = folder.description.changed(source_language="de", target_language="en")
+    save_model_folder(tmp_path / "back", replace(folder, description=back))
     with pytest.raises(UserError, match=r"^The models of an ensemble must translate the same languages, but "):
         load([one, tmp_path / "back"], device="cpu")
 
@@ -178,13 +182,13 @@ def test_models_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Int8Transformer.is_available(), reason="needs a C++ compiler")
 def test_a_folder_in_int8_translates_as_the_one_it_was_made_from(tmp_path: Path) -> None:
     path = save_model(tmp_path / "float")
-    folder = load_model_folder(path)
+    folder = load_model_folder(path, TranslatorDescription)
     save_model_folder(tmp_path / "int8", replace(folder, weights=RoundedWeights.of(folder.weights)))
     rounded, stored = load(path, device="cpu"), load(tmp_path / "int8", device="cpu")
-    assert isinstance(stored.model, Int8Transformer)
+    assert stored.engine == "int8"
     assert stored.translate_detailed(SOURCES, n_best=2) == rounded.translate_detailed(SOURCES, n_best=2)
     floats = load(tmp_path / "int8", device="cpu", quantize="none")
-    assert isinstance(floats.model, Transformer)
+    assert floats.engine == "float"
     for a, b in zip(floats.translate_detailed(SOURCES), stored.translate_detailed(SOURCES), strict=True):
         assert a.score == pytest.approx(b.score, abs=0.05)
 

@@ -1,4 +1,7 @@
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,17 +20,18 @@ from heedful.training.durability.checkpoint import (
     save_checkpoint,
 )
 from heedful.training.loop import start_state, weights_sha256
-from heedful.training.step import train_step
+from heedful.training.state import TrainState
+from heedful.training.step import StepSettings, train_step
 
 
-def after_steps(made, count):
-    stream = made.task.batches_from(0)
+def after_steps(made: Any, count: int) -> TrainState:
+    stream = made.job.batches_from(0)
     for _ in range(count):
-        train_step(made.state, made.task.loss, [next(stream)], learning_rate=0.1, seed=3)
+        train_step(made.state, made.job.loss, [next(stream)], StepSettings(seed=3), learning_rate=0.1)
     return made.state
 
 
-def test_everything_comes_back(small, tmp_path):
+def test_everything_comes_back(small: Callable[..., Any], tmp_path: Path) -> None:
     state = after_steps(small(ema_decay=0.5), 3)
     state.scores, state.num_parts, state.stopped_early = {2: -0.5}, 4, True
     path = save_checkpoint(tmp_path, state, {"tokenizer": "abc"})
@@ -42,14 +46,14 @@ def test_everything_comes_back(small, tmp_path):
         moments, restored = state.optimizer.state[one], other.optimizer.state[two]
         assert set(moments) == set(restored) == {"step", "exp_avg", "exp_avg_sq"}
         assert all(torch.equal(moments[key], restored[key]) for key in moments)
-    for name in ("loss_sum", "num_tokens", "gradient_norm", "skipped", "skipped_in_a_row"):
+    for name in ("loss_sum", "num_items", "gradient_norm", "skipped", "skipped_in_a_row"):
         one, two = getattr(state.tally, name), getattr(other.tally, name)
         assert torch.equal(one, two)
         assert one.dtype == two.dtype
     assert torch.equal(other.tally.metric_sums["error"], state.tally.metric_sums["error"])
 
 
-def test_no_file_of_a_checkpoint_is_a_pickle(small, tmp_path):
+def test_no_file_of_a_checkpoint_is_a_pickle(small: Callable[..., Any], tmp_path: Path) -> None:
     path = save_checkpoint(tmp_path, after_steps(small(), 1), {})
     for file in path.iterdir():
         if file.suffix == ".json":
@@ -59,8 +63,8 @@ def test_no_file_of_a_checkpoint_is_a_pickle(small, tmp_path):
             json.loads(file.read_bytes()[8 : 8 + header_length])
 
 
-def test_a_tied_matrix_is_stored_once_and_stays_tied(tmp_path):
-    def tied():
+def test_a_tied_matrix_is_stored_once_and_stays_tied(tmp_path: Path) -> None:
+    def tied() -> TrainState:
         model = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 5, bias=False))
         model[1].weight = model[0].weight
         return start_state(model, TrainingConfig())
@@ -72,7 +76,7 @@ def test_a_tied_matrix_is_stored_once_and_stays_tied(tmp_path):
     assert list(average_checkpoints([path])) == ["0.weight"]
 
 
-def test_a_checkpoint_of_another_run_is_refused(small, tmp_path):
+def test_a_checkpoint_of_another_run_is_refused(small: Callable[..., Any], tmp_path: Path) -> None:
     path = save_checkpoint(tmp_path, after_steps(small(), 1), {"tokenizer": "abc"})
     with pytest.raises(
         ModelFolderError, match=r"must belong to this run, but its tokenizer is abc instead of xyz\. Resume"
@@ -85,7 +89,7 @@ def test_a_checkpoint_of_another_run_is_refused(small, tmp_path):
         load_checkpoint(path, other, {})
 
 
-def test_weights_that_are_not_finite_are_never_saved(small, tmp_path):
+def test_weights_that_are_not_finite_are_never_saved(small: Callable[..., Any], tmp_path: Path) -> None:
     state = small().state
     with torch.no_grad():
         state.model[0].weight[0, 0] = torch.nan
@@ -94,8 +98,8 @@ def test_weights_that_are_not_finite_are_never_saved(small, tmp_path):
     assert not (tmp_path / "checkpoints").exists()
 
 
-def test_the_latest_is_the_newest_that_verifies(small, tmp_path):
-    said = []
+def test_the_latest_is_the_newest_that_verifies(small: Callable[..., Any], tmp_path: Path) -> None:
+    said: list[str] = []
     assert find_latest(tmp_path / "nowhere", said.append) is None
     made = small()
     first = save_checkpoint(tmp_path, after_steps(made, 1), {})
@@ -115,7 +119,7 @@ def test_the_latest_is_the_newest_that_verifies(small, tmp_path):
         find_latest(tmp_path, said.append)
 
 
-def test_a_damaged_checkpoint_makes_room_for_a_new_one_of_its_step(small, tmp_path):
+def test_a_damaged_checkpoint_makes_room_for_a_new_one_of_its_step(small: Callable[..., Any], tmp_path: Path) -> None:
     made = small()
     path = save_checkpoint(tmp_path, after_steps(made, 1), {})
     (path / "state.json").unlink()
@@ -123,7 +127,9 @@ def test_a_damaged_checkpoint_makes_room_for_a_new_one_of_its_step(small, tmp_pa
     assert find_latest(tmp_path, lambda _: None) == path
 
 
-def test_retention_keeps_the_last_on_schedule_the_best_and_the_newest(small, tmp_path):
+def test_retention_keeps_the_last_on_schedule_the_best_and_the_newest(
+    small: Callable[..., Any], tmp_path: Path
+) -> None:
     state, folder = small().state, tmp_path / "checkpoints"
     for step in (10, 20, 25, 30, 40, 43):
         state.step = step
@@ -134,7 +140,7 @@ def test_retention_keeps_the_last_on_schedule_the_best_and_the_newest(small, tmp
     assert sorted(path.name for path in folder.iterdir()) == [f"step-{step:08d}" for step in (10, 25, 30, 40, 43)]
 
 
-def test_nothing_is_removed_while_the_newest_does_not_verify(small, tmp_path):
+def test_nothing_is_removed_while_the_newest_does_not_verify(small: Callable[..., Any], tmp_path: Path) -> None:
     state = small().state
     for step in (10, 20, 30):
         state.step = step
@@ -145,11 +151,11 @@ def test_nothing_is_removed_while_the_newest_does_not_verify(small, tmp_path):
     assert list(list_checkpoints(tmp_path)) == [10, 20, 30]
 
 
-def test_of_equal_scores_the_earlier_is_the_better():
+def test_of_equal_scores_the_earlier_is_the_better() -> None:
     assert best_steps([1, 2, 3, 4], {4: 1.0, 2: 1.0, 3: 0.5, 9: 7.0}, 2) == [2, 4]
 
 
-def test_the_average_is_the_mean(small, tmp_path):
+def test_the_average_is_the_mean(small: Callable[..., Any], tmp_path: Path) -> None:
     state = small().state
     for step, value in ((10, 1.0), (15, 100.0), (20, 2.0), (30, 6.0)):
         state.step = step
@@ -158,7 +164,7 @@ def test_the_average_is_the_mean(small, tmp_path):
                 parameter.fill_(value)
         save_checkpoint(tmp_path, state, {})
 
-    def mean(which, count, scores):
+    def mean(which: str, count: int, scores: dict[int, float]) -> set[float]:
         config = AverageConfig(which=which, count=count)
         weights = average_checkpoints(checkpoints_to_average(tmp_path, config, every_steps=10, scores=scores))
         return {value for tensor in weights.values() for value in tensor.flatten().tolist()}
@@ -171,14 +177,16 @@ def test_the_average_is_the_mean(small, tmp_path):
         average_checkpoints([])
 
 
-def test_where_there_is_a_moving_average_it_is_shipped(small, tmp_path):
+def test_where_there_is_a_moving_average_it_is_shipped(small: Callable[..., Any], tmp_path: Path) -> None:
     state = after_steps(small(ema_decay=0.5), 2)
     weights = average_checkpoints([save_checkpoint(tmp_path, state, {})])
     assert all(torch.equal(weights[name], tensor) for name, tensor in state.average.weights.items())
     assert not torch.equal(weights["0.weight"], state.model[0].weight)
 
 
-def test_a_disk_without_room_for_two_checkpoints_is_refused_at_once(small, tmp_path, monkeypatch):
+def test_a_disk_without_room_for_two_checkpoints_is_refused_at_once(
+    small: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 100})())
     with pytest.raises(
         HeedfulError, match=r"needs room for two checkpoints, 1,176 bytes, but 100 bytes are free there\."

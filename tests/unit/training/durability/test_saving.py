@@ -1,26 +1,35 @@
 import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from heedful.errors import HeedfulError
 from heedful.training.durability import saving
-from heedful.training.durability.checkpoint import list_checkpoints, load_checkpoint, take_snapshot, write_snapshot
+from heedful.training.durability.checkpoint import (
+    Snapshot,
+    list_checkpoints,
+    load_checkpoint,
+    take_snapshot,
+    write_snapshot,
+)
 from heedful.training.durability.saving import Saver
 from heedful.training.loop import weights_sha256
-from heedful.training.step import train_step
+from heedful.training.step import StepSettings, train_step
 
 
 @pytest.fixture
-def saver(tmp_path):
+def saver(tmp_path: Path) -> Saver:
     return Saver(tmp_path, every_steps=1, keep_last=1, keep_best=0, report=lambda _: None)
 
 
-def step(made):
-    stream = made.task.batches_from(made.state.step)
-    train_step(made.state, made.task.loss, [next(stream)], learning_rate=0.1, seed=3)
+def step(made: Any) -> None:
+    stream = made.job.batches_from(made.state.step)
+    train_step(made.state, made.job.loss, [next(stream)], StepSettings(seed=3), learning_rate=0.1)
 
 
-def test_steps_after_a_snapshot_do_not_change_it(small, tmp_path):
+def test_steps_after_a_snapshot_do_not_change_it(small: Callable[..., Any], tmp_path: Path) -> None:
     made = small(ema_decay=0.5)
     step(made)
     before, average = (
@@ -37,10 +46,12 @@ def test_steps_after_a_snapshot_do_not_change_it(small, tmp_path):
     assert all(bool((other.average.weights[name] == tensor).all()) for name, tensor in average.items())
 
 
-def test_training_goes_on_while_a_checkpoint_is_written(small, saver, tmp_path, monkeypatch):
+def test_training_goes_on_while_a_checkpoint_is_written(
+    small: Callable[..., Any], saver: Saver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made, may_write = small(), threading.Event()
 
-    def slow_disk(folder, snapshot):
+    def slow_disk(folder: Path, snapshot: Snapshot) -> Path:
         assert may_write.wait(20)
         return write_snapshot(folder, snapshot)
 
@@ -55,10 +66,12 @@ def test_training_goes_on_while_a_checkpoint_is_written(small, saver, tmp_path, 
     assert list(list_checkpoints(tmp_path)) == [2]  # and the first was outdated
 
 
-def test_a_disk_that_fails_is_tried_again_and_then_told_of(small, tmp_path, monkeypatch):
+def test_a_disk_that_fails_is_tried_again_and_then_told_of(
+    small: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(saving, "_PAUSES_BEFORE_SAVING_AGAIN", (0.0,))
     (tmp_path / "file").write_text("no folder can be made here")
-    said = []
+    said: list[str] = []
     saver = Saver(tmp_path / "file" / "checkpoints", every_steps=1, keep_last=1, keep_best=0, report=said.append)
     saver.save(take_snapshot(small().state, {}), {})
     with pytest.raises(HeedfulError):

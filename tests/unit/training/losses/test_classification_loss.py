@@ -11,12 +11,13 @@ from torch.testing import assert_close
 
 from heedful.config.classification import ClassifierConfig
 from heedful.config.training import NoRegularizer, RDrop, SimCut, TrainingConfig
-from heedful.data.labelled_batches import LabelledBatch, LabelledStream, labelled_tokens
+from heedful.data.batch import LabelledBatch
+from heedful.data.labelled_batches import LabelledStream, labelled_tokens
 from heedful.models.build import build_classifier
 from heedful.training.loop import start_state, weights_sha256
-from heedful.training.losses.labels import classification_loss
+from heedful.training.losses.labels import ClassificationLoss
 from heedful.training.recorded_step import StepRecorder
-from heedful.training.step import train_step
+from heedful.training.step import StepSettings, train_step
 
 
 class TwoPaths(nn.Module):
@@ -42,11 +43,11 @@ BATCH = LabelledBatch(torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 0]))
 
 def test_each_path_pays_for_its_own_mistakes() -> None:
     model = TwoPaths()
-    loss = classification_loss(label_smoothing=0.1, regularizer=NoRegularizer())(model, BATCH)
+    loss = ClassificationLoss(model, label_smoothing=0.1, regularizer=NoRegularizer())(BATCH)
     paths = model.path_logits(BATCH.token_ids)
     expected = [functional.cross_entropy(path, BATCH.labels, label_smoothing=0.1, reduction="sum") for path in paths]
     assert_close(loss.loss_sum, expected[0] + expected[1])
-    assert loss.num_tokens == 2
+    assert loss.num_items == 2
     together = 0.75 * paths[0] + 0.25 * paths[1]
     assert_close(loss.metrics["nll"], functional.cross_entropy(together, BATCH.labels, reduction="sum").detach())
     assert loss.metrics["accuracy"] == (together.argmax(dim=-1) == BATCH.labels).sum()
@@ -54,7 +55,7 @@ def test_each_path_pays_for_its_own_mistakes() -> None:
 
 def test_r_drop_is_half_of_both_passes_and_their_divergence() -> None:
     model = TwoPaths()
-    loss = classification_loss(label_smoothing=0.0, regularizer=RDrop(kind="r_drop", weight=3.0))(model, BATCH)
+    loss = ClassificationLoss(model, label_smoothing=0.0, regularizer=RDrop(kind="r_drop", weight=3.0))(BATCH)
     expected = torch.zeros(())
     for path in model.path_logits(torch.cat([BATCH.token_ids] * 2)):
         p, q = (part.log_softmax(-1) for part in path.chunk(2))
@@ -72,7 +73,7 @@ def test_simcut_asks_a_pass_with_cut_tokens_to_agree() -> None:
     model = TwoPaths()
     torch.manual_seed(0)
     regularizer = SimCut(kind="simcut", weight=2.0, cut_rate=0.999999)
-    loss = classification_loss(label_smoothing=0.0, regularizer=regularizer)(model, BATCH)
+    loss = ClassificationLoss(model, label_smoothing=0.0, regularizer=regularizer)(BATCH)
     keep = torch.cat([torch.ones(2, 2), torch.zeros(2, 2)]).long()
     expected = torch.zeros(())
     for path in model.path_logits(torch.cat([BATCH.token_ids] * 2), keep):
@@ -85,7 +86,7 @@ def test_simcut_asks_a_pass_with_cut_tokens_to_agree() -> None:
 @pytest.mark.parametrize("regularizer", [NoRegularizer(), RDrop(kind="r_drop"), SimCut(kind="simcut")])
 def test_gradients_reach_both_paths(regularizer: NoRegularizer | RDrop | SimCut) -> None:
     model = TwoPaths()
-    classification_loss(label_smoothing=0.0, regularizer=regularizer)(model, BATCH).loss_sum.backward()
+    ClassificationLoss(model, label_smoothing=0.0, regularizer=regularizer)(BATCH).loss_sum.backward()
     assert model.first.grad is not None
     assert model.second.grad is not None
     assert model.first.grad.abs().sum() > 0
@@ -107,7 +108,7 @@ def test_a_recorded_run_of_a_classifier_ends_in_the_weights_of_a_plain_one(bf16:
             "naive_bayes": {"up_to": 2, "num_buckets": 500, "dropout": 0.3},
         }
     )
-    loss = classification_loss(label_smoothing=0.1, regularizer=RDrop(kind="r_drop"))
+    settings = StepSettings(clip_norm=1.0, bf16=bf16, seed=7)
     rng = np.random.default_rng(1)
     documents = [rng.integers(4, 90, rng.integers(2, 40)).tolist() for _ in range(200)]
     stream = LabelledStream(
@@ -121,13 +122,13 @@ def test_a_recorded_run_of_a_classifier_ends_in_the_weights_of_a_plain_one(bf16:
         assert model.naive_bayes is not None
         nn.init.normal_(model.naive_bayes.ratios, generator=torch.Generator().manual_seed(4))
         state = start_state(model.cuda(), TrainingConfig(ema_decay=0.9))
-        state.model.train()
-        recorder = StepRecorder(state, loss, clip_norm=1.0, bf16=bf16, seed=7, report=lambda _: None)
+        loss = ClassificationLoss(model.train(), label_smoothing=0.1, regularizer=RDrop(kind="r_drop"))
+        recorder = StepRecorder(state, loss, settings)
         for position in range(3 * stream.batches_per_epoch):
             batch = stream.batch_at(position)
             if recorded:
                 recorder.step([batch.pin_memory()], learning_rate=1e-3)
             else:
-                train_step(state, loss, [batch.to("cuda")], learning_rate=1e-3, clip_norm=1.0, bf16=bf16, seed=7)
+                train_step(state, loss, [batch.to("cuda")], settings, learning_rate=1e-3)
         ends.append((weights_sha256(state.model), state.tally.loss_sum.item()))
     assert ends[0] == ends[1]

@@ -23,7 +23,7 @@ def tensors() -> dict[str, Tensor]:
     }
 
 
-def test_uniform_logits_cost_the_logarithm_of_the_vocabulary():
+def test_uniform_logits_cost_the_logarithm_of_the_vocabulary() -> None:
     loss, nll = label_smoothed_cross_entropy(
         torch.zeros(2, 3, 8), torch.zeros(2, 3, dtype=torch.long), torch.ones(2, 3, dtype=torch.bool), smoothing=0.1
     )
@@ -32,7 +32,7 @@ def test_uniform_logits_cost_the_logarithm_of_the_vocabulary():
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
-def test_cross_entropy_agrees_with_torch(tensors, smoothing):
+def test_cross_entropy_agrees_with_torch(tensors: dict[str, Tensor], smoothing: float) -> None:
     logits = functional.linear(tensors["hidden"], tensors["weight"], tensors["bias"])
     targets = tensors["target_ids"].masked_fill(~tensors["mask"], -100)
     expected = functional.cross_entropy(
@@ -44,7 +44,9 @@ def test_cross_entropy_agrees_with_torch(tensors, smoothing):
 
 @pytest.mark.parametrize("budget", [200, 300, 1 << 20], ids=["four rows a slice", "six rows", "one slice"])
 @pytest.mark.parametrize("with_bias", [True, False])
-def test_the_fast_loss_equals_the_readable_one(tensors, monkeypatch, budget, with_bias):
+def test_the_fast_loss_equals_the_readable_one(
+    tensors: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch, budget: int, with_bias: bool
+) -> None:
     monkeypatch.setattr(projected_loss, "_SLICE_ON_CPU", budget)
     hidden, weight = tensors["hidden"], tensors["weight"]
     bias = tensors["bias"] if with_bias else None
@@ -66,7 +68,7 @@ def test_the_fast_loss_equals_the_readable_one(tensors, monkeypatch, budget, wit
     torch.testing.assert_close(without_graph, expected_loss.detach())
 
 
-def test_under_autocast_only_the_products_are_bf16(tensors, monkeypatch):
+def test_under_autocast_only_the_products_are_bf16(tensors: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(projected_loss, "_SLICE_ON_CPU", 300)
     arguments = [tensors[name] for name in ("hidden", "weight", "bias", "target_ids", "mask")]
     exact, _ = projected_cross_entropy(*arguments, smoothing=0.1)
@@ -81,7 +83,7 @@ def test_under_autocast_only_the_products_are_bf16(tensors, monkeypatch):
     assert functional.cosine_similarity(gradient.flatten(), expected.flatten(), dim=0) > 0.999
 
 
-def test_divergences_vanish_for_equal_and_agree_with_torch_for_different(tensors):
+def test_divergences_vanish_for_equal_and_agree_with_torch_for_different(tensors: dict[str, Tensor]) -> None:
     logits = functional.linear(tensors["hidden"], tensors["weight"])
     other = functional.linear(tensors["other"], tensors["weight"])
     mask = tensors["mask"]
@@ -96,7 +98,9 @@ def test_divergences_vanish_for_equal_and_agree_with_torch_for_different(tensors
     torch.testing.assert_close(symmetric_kl_divergence(logits, other, mask), (forth + back) / 2)
 
 
-def readable_agreement(first, second, target_ids, mask, weights):
+def readable_agreement(
+    first: Tensor, second: Tensor, target_ids: Tensor, mask: Tensor, weights: Agreement
+) -> tuple[Tensor, Tensor, Tensor]:
     losses = [label_smoothed_cross_entropy(side, target_ids, mask, smoothing=0.1) for side in (first, second)]
     divergence = weights.forward * kl_divergence(first, second, mask) + weights.backward * kl_divergence(
         second, first, mask
@@ -110,13 +114,15 @@ AGREEMENTS = [Agreement(0.5, 0.5, 1.25, 1.25), Agreement(1.0, 0.0, 3.0, 0.0), Ag
 
 @pytest.mark.parametrize("weights", AGREEMENTS, ids=["R-Drop", "SimCut", "other"])
 @pytest.mark.parametrize("budget", [300, 1 << 20], ids=["six rows a slice", "one slice"])
-def test_the_fast_agreement_of_two_passes_equals_the_readable_one(tensors, monkeypatch, weights, budget):
+def test_the_fast_agreement_of_two_passes_equals_the_readable_one(
+    tensors: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch, weights: Agreement, budget: int
+) -> None:
     monkeypatch.setattr(projected_loss, "_SLICE_ON_CPU", budget)
     wanted = [tensors[name] for name in ("hidden", "other", "weight", "bias")]
     target_ids, mask = tensors["target_ids"], tensors["mask"]
     first, second = (functional.linear(side, *wanted[2:]) for side in wanted[:2])
     expected = readable_agreement(first, second, target_ids, mask, weights)
-    found = projected_agreement(*wanted, target_ids, mask, smoothing=0.1, weights=weights)
+    found = projected_agreement(*wanted, target_ids, mask, smoothing=0.1, weights=weights)  # type: ignore[misc]
     for value, readable in zip(found, expected, strict=True):
         torch.testing.assert_close(value, readable)
     gradients, readable_gradients = (torch.autograd.grad(sums[0] / 3, wanted) for sums in (found, expected))
@@ -127,7 +133,7 @@ def test_the_fast_agreement_of_two_passes_equals_the_readable_one(tensors, monke
 @pytest.mark.gpu
 @pytest.mark.parametrize("weights", [None, *AGREEMENTS], ids=["plain", "R-Drop", "SimCut", "other"])
 @pytest.mark.parametrize("vocab", [50, 5000])
-def test_the_kernels_equal_the_operations(weights, vocab):
+def test_the_kernels_equal_the_operations(weights: Agreement | None, vocab: int) -> None:
     generator = torch.Generator().manual_seed(1)
     logits = [3 * torch.randn(37, vocab, generator=generator) for _ in range(1 if weights is None else 2)]
     target_ids = torch.randint(0, vocab, (37,), generator=generator)

@@ -1,7 +1,9 @@
 """A memory that is carried from batch to batch: part of every checkpoint, untouched by a step that starts over."""
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import torch
 
 from heedful.config.language_modeling import TransformerXLConfig
 from heedful.config.training import TrainingConfig
+from heedful.data.batch import SegmentBatch
 from heedful.data.text_stream import TextStream
 from heedful.errors import ModelFolderError
 from heedful.models.build import build_language_model
@@ -17,10 +20,11 @@ from heedful.models.transformer_xl import RelativeLayer
 from heedful.training.compilation import compile_layers
 from heedful.training.durability.checkpoint import load_checkpoint, save_checkpoint
 from heedful.training.loop import start_state, weights_sha256
-from heedful.training.losses.segment import carried_tensors, segment_loss
+from heedful.training.losses.loss_module import LossSum
+from heedful.training.losses.segment import SegmentLoss
 from heedful.training.recorded_step import StepRecorder
 from heedful.training.state import TrainState
-from heedful.training.step import train_step
+from heedful.training.step import StepSettings, train_step
 
 VOCAB, ROWS, SEGMENT, MEMORY = 12, 4, 6, 8
 SHAPE = TransformerXLConfig(dim=16, num_heads=2, hidden_dim=32, num_layers=2, dropout=0.1)
@@ -34,20 +38,21 @@ def stream() -> TextStream:
 class Training:
     """A run and its memory."""
 
-    def __init__(self, shape: TransformerXLConfig = SHAPE, device: str = "cpu", dtype: torch.dtype = torch.float32):
+    def __init__(
+        self, shape: TransformerXLConfig = SHAPE, device: str = "cpu", dtype: torch.dtype = torch.float32
+    ) -> None:
         model = build_language_model(shape, vocab_size=VOCAB, generator=torch.Generator().manual_seed(2)).to(device)
         self.memory = model.empty_memory(ROWS, MEMORY, dtype=dtype)
-        self.state: TrainState = start_state(model, TrainingConfig())
-        self.state.carried = carried_tensors(self.memory)
-        self.loss = segment_loss(self.memory)
+        self.loss = SegmentLoss(model, self.memory)
+        self.state: TrainState = start_state(model, TrainingConfig(), self.loss.carried)
         self.state.model.train()
 
-    def step(self, position: int, loss=None) -> None:
+    def step(self, position: int, loss: Callable[..., Any] | None = None) -> None:
         batch = stream().batch_at(position).to(self.state.device)
-        train_step(self.state, loss or self.loss, [batch], learning_rate=1e-2, seed=4)
+        train_step(self.state, loss or self.loss, [batch], StepSettings(seed=4), learning_rate=1e-2)
 
 
-def test_the_memory_after_a_step_is_what_the_model_read():
+def test_the_memory_after_a_step_is_what_the_model_read() -> None:
     run = Training(SHAPE.model_copy(update={"dropout": 0.0}))
     before = copy.deepcopy(run.state.model)
     run.step(0)
@@ -61,7 +66,7 @@ def test_the_memory_after_a_step_is_what_the_model_read():
     assert run.memory.filled.tolist() == [SEGMENT] * ROWS
 
 
-def test_learning_uses_the_memory():
+def test_learning_uses_the_memory() -> None:
     with_memory, without = Training(), Training()
     for run in (with_memory, without):
         run.step(0)
@@ -72,7 +77,7 @@ def test_learning_uses_the_memory():
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_a_step_in_parts_is_the_step(norm):
+def test_a_step_in_parts_is_the_step(norm: str) -> None:
     shape = SHAPE.model_copy(update={"dropout": 0.0, "norm": norm})
     whole, parts = Training(shape), Training(shape)
     parts.state.num_parts = 3
@@ -85,17 +90,17 @@ def test_a_step_in_parts_is_the_step(norm):
     torch.testing.assert_close(parts.state.tally.gradient_norm, whole.state.tally.gradient_norm, rtol=1e-4, atol=0.0)
 
 
-def test_when_memory_runs_out_the_texts_are_remembered_as_if_it_had_not():
+def test_when_memory_runs_out_the_texts_are_remembered_as_if_it_had_not() -> None:
     shape = SHAPE.model_copy(update={"dropout": 0.0})
     smooth, rough = Training(shape), Training(shape)
     rough.state.num_parts = 2
-    failures = []
+    failures: list[int] = []
 
-    def fails_once(model, batch):
+    def fails_once(batch: SegmentBatch) -> LossSum:
         if not failures and rough.state.step == 1 and batch.first_row > 0:  # the first part's memory is written by now
             failures.append(batch)
             raise torch.OutOfMemoryError("CUDA out of memory (a test says so)")
-        return rough.loss(model, batch)
+        return rough.loss(batch)
 
     for position in range(3):
         smooth.step(position)
@@ -106,7 +111,7 @@ def test_when_memory_runs_out_the_texts_are_remembered_as_if_it_had_not():
     assert torch.equal(rough.memory.filled, smooth.memory.filled)
 
 
-def test_a_checkpoint_holds_the_memory_and_a_resumed_run_goes_on_bit_for_bit(tmp_path: Path):
+def test_a_checkpoint_holds_the_memory_and_a_resumed_run_goes_on_bit_for_bit(tmp_path: Path) -> None:
     run = Training()
     for position in range(3):
         run.step(position)
@@ -121,18 +126,18 @@ def test_a_checkpoint_holds_the_memory_and_a_resumed_run_goes_on_bit_for_bit(tmp
     assert torch.equal(resumed.memory.states, run.memory.states)
 
 
-def test_a_checkpoint_with_another_memory_is_refused(tmp_path: Path):
+def test_a_checkpoint_with_another_memory_is_refused(tmp_path: Path) -> None:
     run = Training()
     path = save_checkpoint(tmp_path, run.state, {})
     other = Training()
     other.memory = SegmentMemory.empty(2, ROWS, MEMORY + 1, 16)
-    other.state.carried = carried_tensors(other.memory)
+    other.state.carried = SegmentLoss(other.state.model, other.memory).carried
     with pytest.raises(ModelFolderError, match="memory/states has shape"):
         load_checkpoint(path, other.state, {})
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_layers_can_be_traced_whole_for_the_compiler_with_their_gradients(norm):
+def test_layers_can_be_traced_whole_for_the_compiler_with_their_gradients(norm: str) -> None:
     shape = SHAPE.model_copy(update={"dropout": 0.0, "norm": norm})
     plain, compiled = Training(shape), Training(shape)
     compile_layers(compiled.state.model, (RelativeLayer,), backend="aot_eager_decomp_partition")
@@ -144,13 +149,13 @@ def test_layers_can_be_traced_whole_for_the_compiler_with_their_gradients(norm):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_recorded_run_carries_its_memory_as_a_plain_one_does(dtype):
-    bf16 = dtype == torch.bfloat16
+def test_a_recorded_run_carries_its_memory_as_a_plain_one_does(dtype: torch.dtype) -> None:
     plain, recorded = Training(device="cuda", dtype=dtype), Training(device="cuda", dtype=dtype)
-    recorder = StepRecorder(recorded.state, recorded.loss, clip_norm=1.0, bf16=bf16, seed=4, report=lambda _: None)
+    settings = StepSettings(clip_norm=1.0, bf16=dtype == torch.bfloat16, seed=4)
+    recorder = StepRecorder(recorded.state, recorded.loss, settings)
     for position in range(8):
         batch = stream().batch_at(position)
         recorder.step([batch.pin_memory()], learning_rate=1e-2)
-        train_step(plain.state, plain.loss, [batch.to("cuda")], learning_rate=1e-2, clip_norm=1.0, bf16=bf16, seed=4)
+        train_step(plain.state, plain.loss, [batch.to("cuda")], settings, learning_rate=1e-2)
     assert weights_sha256(recorded.state.model) == weights_sha256(plain.state.model)
     assert torch.equal(recorded.memory.states, plain.memory.states)

@@ -10,7 +10,7 @@ import { halves, usePositions } from "./figures/positions.js";
 import { useBoth } from "./figures/search.js";
 import { useReference } from "./figures/training.js";
 import { largest, mostWorth, placeOf, sharpest } from "./rules.js";
-import { exampleOf, useTrace } from "./traces.js";
+import { exampleOf, useAbout, useTrace } from "./traces.js";
 import { chapterWords, decimal } from "./words.js";
 
 const WRITTEN = ["target", "target"]; // from what is being written to what was written before
@@ -126,17 +126,18 @@ function reach() {
 }
 
 function sharpestIsWorth(figure) {
-  const answer = useTrace(exampleOf(figure), { headChanges: true });
-  if (!isReady(answer)) return { answers: [answer] };
+  const answer = useTrace(exampleOf(figure));
+  const weighed = useAbout(answer, "heads");
+  if (!isReady(weighed)) return { answers: [weighed] };
   const said = chapterWords();
-  const [sharp, most] = [sharpest(answer.data.entropy), mostWorth(answer.data.head_changes)];
+  const [sharp, most] = [sharpest(answer.data.entropy), mostWorth(weighed.data.heads)];
   const isSame = sharp.kind === most.kind && sharp.layer === most.layer && sharp.head === most.head;
-  const change = answer.data.head_changes[sharp.kind][sharp.layer][sharp.head];
+  const change = weighed.data.heads[sharp.kind][sharp.layer][sharp.head];
   const about = said.worth.change(change);
   const options = [[true, said.yes], [false, said.no]].map(([claim, text]) => ({
     text, isRight: claim === isSame, said: said.withoutIt(about),
   }));
-  return { answers: [answer], about: said.place(sharp), options };
+  return { answers: [weighed], about: said.place(sharp), options };
 }
 
 export const EXERCISES = {

@@ -1,5 +1,5 @@
 // Rules that find a head by what it does, computed from a trace: so the chapters stay true for every model.
-// A rule names the sides that its attention looks from and at, and gives each head a part between 0 and 1; the head with
+// A rule names the sides its attention looks from and at, and gives each head a part between 0 and 1; the head with
 // most of it is the one a figure shows. `enough` is how much it takes to say that a head really does so.
 
 import { useBetween } from "/insight/attention_map.js";

@@ -4,7 +4,7 @@
 import { computed, useEffect, useState } from "/insight/vendor/preact.js";
 import { useBetween } from "/insight/attention_map.js";
 import { layersOf } from "/insight/drawing.js";
-import { get, post } from "../api.js";
+import { get, post, traceNamed } from "../api.js";
 import { model, models } from "../served.js";
 import { state } from "../state.js";
 
@@ -67,4 +67,11 @@ export function useTrace(example, more = {}, uses = []) {
   const answer = useAnswer(example === null ? null : "/api/trace", example === null ? null : { ...example, ...more });
   const isLacking = answer.status === "ready" && uses.some((use) => !useBetween(answer.data, ...use));
   return isLacking ? { status: "lacking" } : answer;
+}
+
+/** What there is to know about the trace of an answer beside itself; nothing as long as it is not there. */
+export function useAbout(answer, name, more = {}) {
+  const isThere = answer.status === "ready";
+  const found = useAnswer(isThere && `/api/trace/${name}`, isThere && { ...traceNamed(answer.data), ...more });
+  return isThere ? found : answer;
 }

@@ -71,7 +71,7 @@ function Grid({ trace, layers, changes, most }) {
   const said = words();
   const [pointed, setPointed] = useState(null);
   const names = new Set(off.value.map((head) => nameOf(...head)));
-  const weighing = extras.headChanges.value;
+  const weighing = extras.heads.value;
   const depths = trace.attention.map((use) => use.layers.length);
   const isStacked = Math.max(...depths) > 2 * Math.min(...depths); // the shallow uses stand one above the other
   const lacking = ["source", "target"].filter((side) => !useBetween(trace, side, side));
@@ -113,7 +113,7 @@ function Important({ most }) {
 export function HeadsPage() {
   const said = words();
   useEffect(followSwitches, []);
-  const changes = extras.headChanges.value?.data ?? null;
+  const changes = extras.heads.value?.data ?? null;
   const most = Math.max(NEGLIGIBLE, ...(ranked.value ?? []).map((one) => Math.abs(one.change)));
   return html`
     <h1>${said.title}</h1>
