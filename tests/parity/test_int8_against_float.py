@@ -18,6 +18,7 @@ from heedful.models.build import build_model
 from heedful.models.transformer import Transformer
 from heedful.nn.embedding import OutputProjection
 from heedful.storage.quantized_weights import quantize_rows
+from tests.support.families import as_transformer
 from tests.support.searches import search
 
 VOCAB = 515  # no multiple of anything: the last group of outputs is partly empty
@@ -48,7 +49,7 @@ def rounded_model(seed: int = 0, **settings: Any) -> Transformer:
                 parameter.copy_(values * scales.unsqueeze(1))
             else:  # biases and gains start at 0 and 1, where a forgotten one would not show
                 parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
-    return model
+    return as_transformer(model)
 
 
 def round_activations(model: Transformer, engine: Int8Transformer) -> list[float]:

@@ -20,7 +20,7 @@ from heedful.nn.feed_forward import ACTIVATIONS
 from heedful.nn.layers import DecoderLayer, EncoderLayer, PreNormResidual
 from heedful.nn.positions import Positions
 from heedful.storage.descriptions import TranslatorDescription
-from heedful.storage.model_folder import ModelFolder, restore_model
+from heedful.storage.model_folder import ModelFolder
 from heedful.storage.quantized_weights import RoundedWeights, quantize_rows
 
 
@@ -68,11 +68,11 @@ def restore_int8(
     folder: ModelFolder[TranslatorDescription], *, library: ctypes.CDLL | None = None
 ) -> "Int8Transformer":
     """Make the engine of a model folder. Weights stored in int8 are packed as they are and never become floats."""
-    if not isinstance(folder.weights, RoundedWeights):
-        return Int8Transformer(restore_model(folder), library=library)
+    rounded = folder.weights if isinstance(folder.weights, RoundedWeights) else None
     model = folder.description.build_empty()
-    model.load_state_dict(folder.weights.vectors(), strict=False)
-    return Int8Transformer(model, rounded=folder.weights, library=library)
+    assert isinstance(model, Transformer), "the only family whose section says it has this engine"
+    model.load_state_dict(folder.weights if rounded is None else rounded.vectors(), strict=False)
+    return Int8Transformer(model.eval(), rounded=rounded, library=library)
 
 
 class Int8Transformer:
