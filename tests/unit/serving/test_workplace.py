@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 
 from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
-from heedful.serving.request_queue import AbandonedError, RefusedError
+from heedful.serving.request_queue import AbandonedError, IsAbandoned, RefusedError
 from heedful.serving.workplace import Check, Workplace, unhurried
 
 
@@ -22,7 +22,7 @@ class Doubling(Workplace):
         self.batches: list[list[int]] = []
         self.may_go_on = threading.Event()
 
-    def run_batch(self, key: Any, contents: Sequence[Any], is_abandoned: Callable[[], bool]) -> Sequence[Any]:
+    def run_batch(self, key: Any, contents: Sequence[Any], is_abandoned: IsAbandoned) -> Sequence[Any]:
         self.batches.append(list(contents))
         if key == "slow":
             self.may_go_on.wait(10)
