@@ -1,8 +1,8 @@
 """The trace of one translation: tokens, attention, what was probable at each step, and the beam as a tree.
 
 The search is the ordinary one, on the ordinary engine, with a recorder beside it. The weights come from one forced pass
-of the model over what the search chose. Where the engine is the int8 one, that pass runs on its float twin, which has
-the same rounded weights: it differs from the engine only in that activations are not rounded (the engine's have 8 or 16
+of the model over what the search chose. Where the engine is the int8 one, that pass runs on its float reference, with
+the same quantized weights: it differs from the engine only in that activations are not rounded (to 8 or 16
 bits, as the processor has it), and `Trace.forced_log_prob` beside `Trace.log_prob` says by how much.
 """
 

@@ -161,7 +161,7 @@ const PAGE = {
     score: "score",
     logProb: "log-probability",
     perplexity: "perplexity per token",
-    int8: "searched by the int8 engine, attention read from its float twin; log-probabilities differ by",
+    int8: "searched by the int8 engine, attention read from its float reference; log-probabilities differ by",
     keys: [["← →", "token"], ["⇧ ← →", "head"], ["⇧ ↑ ↓", "layer"], ["1 2 3", "use"], ["p", "play"]],
   },
   zh: {

@@ -22,7 +22,7 @@ from heedful.models.interfaces import EncoderDecoder
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import ModelFolder, load_model_folder, restore_model
-from heedful.storage.quantized_weights import RoundedWeights
+from heedful.storage.quantized_weights import QuantizedWeights
 from heedful.tasks.device import choose_device
 from heedful.tasks.folder_tokenizers import translation_tokenizer
 from heedful.tasks.translation.directions import Directions
@@ -148,6 +148,6 @@ def _engine(
 
 
 def _reference(path: Path, device: torch.device) -> EncoderDecoder:
-    """Make what the int8 engine computes as PyTorch modules, from disk again: its weights, rounded as the engine's."""
+    """Make what the int8 engine computes as PyTorch modules, from disk again: the weights quantized as there."""
     folder = load_model_folder(path, TranslatorDescription)
-    return restore_model(replace(folder, weights=RoundedWeights.of(folder.weights))).to(device)
+    return restore_model(replace(folder, weights=QuantizedWeights.of(folder.weights))).to(device)
