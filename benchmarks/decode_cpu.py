@@ -22,7 +22,7 @@ from torch import Tensor
 from transformers import MarianConfig, MarianMTModel
 
 from heedful.config.presets import transformer_base
-from heedful.decoding.search import search
+from heedful.decoding import SearchRequest, Stepwise
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.interop.ctranslate2 import export_ctranslate2
 from heedful.interop.marian_weights import layers_to_marian
@@ -53,10 +53,7 @@ def heedful_engine(threads: int, quantized: bool) -> Engine:
 
     def run(sentences: Sentences, beam_size: int) -> list[list[int]]:
         ids, mask = pad(sentences)
-        found = search(
-            model,
-            ids,
-            mask,
+        request = SearchRequest(
             bos_id=BOS,
             eos_id=EOS,
             forbidden_ids=(PAD, BOS, UNK),
@@ -65,6 +62,7 @@ def heedful_engine(threads: int, quantized: bool) -> Engine:
             max_lengths=[LENGTH] * len(sentences),
             min_length=LENGTH,
         )
+        found = Stepwise(model).generate(ids, mask, request)
         return [hypotheses[0].token_ids for hypotheses in found]
 
     return run

@@ -9,6 +9,7 @@ same lines of as many sentences as the last count, so that the figures of a row 
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 
 from heedful import load
 from heedful.config.load import load_config
@@ -24,8 +25,8 @@ def main() -> None:
     parser.add_argument("--counts", type=int, nargs="+", default=[1, 5], help="each divides the last")
     options = parser.parse_args()
     translator = load(device="cpu")
-    whole = load(device="cpu")
-    whole._joined_tokens = whole.max_source_tokens()  # as if it had learned paragraphs
+    traits = replace(translator.traits, joined_tokens=translator.max_source_tokens())
+    whole = replace(translator, traits=traits)  # as if it had learned paragraphs
     together = options.counts[-1]
     print("direction  lines  " + "  ".join(f"k = {count}" for count in options.counts))
     for test_set in find_test_sets(load_config(options.config)):

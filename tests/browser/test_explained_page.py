@@ -13,6 +13,7 @@ from heedful.insight.attribution import attribute
 from heedful.insight.html import render_frame, render_page
 from heedful.insight.trace import Trace, trace_translation
 from heedful.insight.tracing_translator import TracingTranslator
+from heedful.tasks.translation.request import TranslationRequest
 from tests.support.small_models import large_trace
 
 pytestmark = pytest.mark.browser
@@ -193,7 +194,8 @@ def test_it_speaks_chinese(opened: Callable[..., Any], page_file: Path) -> None:
 def test_hostile_text_stays_text(opened: Callable[..., Any], model: TracingTranslator, tmp_path: Path) -> None:
     text = "</script><img src=x onerror=alert(1)> <b>hello</b>"
     path = tmp_path / "hostile.html"
-    path.write_text(render_page(trace_translation(model, text, to="de", from_="en", hypothesis=text)), encoding="utf-8")
+    (plan,) = model.plan([text], TranslationRequest("en", "de"))
+    path.write_text(render_page(trace_translation(model, plan, hypothesis=text)), encoding="utf-8")
     with opened(path) as page:
         assert page.inner_text("h1") == text
         assert page.locator("img, b:has-text('hello')").count() == 0

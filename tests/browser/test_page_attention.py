@@ -11,7 +11,7 @@ import pytest
 from benchmarks.load import ServerProcess
 
 from heedful.insight.payload import from_array
-from tests.support.traced_sentence import asked
+from tests.support.traced_sentence import asked, asked_about
 
 pytestmark = pytest.mark.browser
 IN_PIECES = "The unemployed photographers misunderstood the strange announcement."
@@ -228,7 +228,7 @@ def test_the_keyboard_chooses_use_layer_head_and_step(
 def test_attribution_stands_beside_attention(
     bundled_server: ServerProcess, visited: Visit, payload: dict[str, Any]
 ) -> None:
-    expected = asked(bundled_server, attribution=True)["attribution"][4]
+    expected = asked_about(bundled_server, asked(bundled_server), "attribution")["attribution"][4]
     attention = from_array(payload["attention"]["cross"][-1]).mean(axis=0)[4]
     with visited(bundled_server, "?view=attention&held=4") as page:
         page.wait_for_selector(".weighed.attribution")

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.load import ServerProcess
 
 from heedful.insight.payload import from_array
-from tests.support.traced_sentence import asked
+from tests.support.traced_sentence import asked, asked_about
 
 pytestmark = pytest.mark.browser
 LONG = (
@@ -96,7 +96,7 @@ def test_every_number_is_the_one_the_server_gave(visited: Visit, bundled_server:
 
 
 def test_the_source_can_be_shaded_by_attribution(visited: Visit, bundled_server: ServerProcess) -> None:
-    expected = asked(bundled_server, attribution=True)["attribution"]
+    expected = asked_about(bundled_server, asked(bundled_server), "attribution")["attribution"]
     with visited(bundled_server, "?view=decoding&target=de&step=3", locale="en-US") as page:
         ready(page)
         page.get_by_role("radio", name="attribution").click()

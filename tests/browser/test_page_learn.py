@@ -5,19 +5,19 @@ the message names the chapter: another sentence in its file, found with the page
 """
 
 import functools
-import json
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
-from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
 from benchmarks.load import ServerProcess
 
 from heedful.insight.payload import from_array
+from tests.support.traced_sentence import asked as trace_of
+from tests.support.traced_sentence import asked_about
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., AbstractContextManager[Any]]
@@ -54,11 +54,7 @@ FIGURES = """async () => {
 @functools.cache
 def asked(server: ServerProcess, text: str, **fields: Any) -> dict[str, Any]:
     """What the server says about a sentence when no page is between; asked once."""
-    body = json.dumps({"q": text, "source": "en", "target": "de", **fields}).encode()
-    request = Request(f"{server.url}/api/trace", body, {"content-type": "application/json"})
-    with urlopen(request, timeout=60) as answer:
-        payload: dict[str, Any] = json.load(answer)
-    return payload
+    return trace_of(server, q=text, source="en", **fields)
 
 
 @pytest.fixture(scope="module")
@@ -273,6 +269,6 @@ def test_what_is_said_of_order_loss_and_search_is_true(bundled_server: ServerPro
 
 def test_most_heads_can_be_spared(bundled_server: ServerProcess) -> None:
     for text in (STATION, KEY):
-        changes = asked(bundled_server, text, headChanges=True)["head_changes"]
+        changes = asked_about(bundled_server, asked(bundled_server, text), "heads")["heads"]
         lost = np.concatenate([-np.array(changes[kind]).ravel() for kind in ("encoder", "decoder", "cross")])
         assert np.median(lost) < lost.max() / 10, f"chapter 'seeing': without any head {text!r} loses much."

@@ -178,3 +178,15 @@ def test_another_sentence_or_beam_forgets_the_choice(
         shown = output(page)
         page.wait_for_function("() => !location.search.includes('hypothesis')")
         assert output(page) == shown
+
+
+def test_another_text_forgets_all_that_was_chosen_inside_the_last(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
+    inside = "held=2&cell=1,2&prefix=5&sentence=1&step=3"
+    with visited(bundled_server, f"?view=translate&layer=1&{inside}", waits_for=".examples") as page:
+        page.locator(".examples button").first.click()
+        page.wait_for_function("new URLSearchParams(location.search).has('text')")
+        left = {name for name in ("held", "cell", "prefix", "sentence", "step") if f"{name}=" in page.url}
+        assert not left
+        assert "layer=1" in page.url, "which part of the model is looked at does not depend on the text"

@@ -1,5 +1,6 @@
 """The view "translate" in a real browser: what it shows is what the server answers, and it can be used in every way."""
 
+import itertools
 import json
 import math
 import re
@@ -11,6 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 from benchmarks.load import ServerProcess
 
+from heedful.text.words import HAN, UNSPACED, begins_word
 from tests.support.page_marks import marks_what_differs
 
 pytestmark = pytest.mark.browser
@@ -298,3 +300,26 @@ def test_the_translation_is_announced_and_nothing_else(
         other.click()
         page.wait_for_timeout(100)
         assert page.evaluate("window.announced") == [expected, other.locator("> span").first.text_content()]
+
+
+WORDS = """async ([codes, pairs]) => {
+  const { HAN, UNSPACED, beginsWord } = await import("/web/word_bounds.js");
+  const [han, unspaced] = [HAN, UNSPACED].map((inside) => new RegExp(`^[${inside}]$`, "u"));
+  return [
+    codes.map((code) => String.fromCodePoint(code)).map((one) => [han.test(one), unspaced.test(one)]),
+    pairs.map(([before, piece]) => beginsWord(before, piece)),
+  ];
+}"""
+
+
+def test_the_page_has_the_words_of_the_package(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
+    """A few characters of every block of the planes that have letters, and those beside every bound."""
+    bounds = [ord(bound) + step for bound in {*HAN, *UNSPACED} for step in (-1, 0, 1)]
+    codes = [code for code in {*range(32, 0x40000, 61), *bounds} if not 0xD800 <= code < 0xE000]
+    ends = ["a", ".", "▁", "▁a", "5", "山", "。", "あ", "한", "ｱ", "\U00020000", "\U0001b000", "😀", "<0xE4>", "’", "½"]
+    pairs = list(itertools.product(ends, ends))
+    with visited(bundled_server) as page:
+        classes, begins = page.evaluate(WORDS, [codes, pairs])
+    expected = [[bool(re.match(f"[{inside}]", chr(code))) for inside in (HAN, UNSPACED)] for code in codes]
+    assert [chr(code) for code, one, other in zip(codes, classes, expected, strict=True) if one != other] == []
+    assert [pair for pair, found in zip(pairs, begins, strict=True) if found != begins_word(*pair)] == []

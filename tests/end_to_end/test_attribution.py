@@ -9,6 +9,7 @@ from heedful.insight.attribution import attribute
 from heedful.insight.tokens import Word, merge_words
 from heedful.insight.trace import Trace, forced_log_probs, trace_translation
 from heedful.tasks.translation.load import load_translator
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 
 CLEAR = 2.0  # nats by which the decisive word is ahead of any other
@@ -44,7 +45,7 @@ def log_probs_without(translator: Translator, trace: Trace, word: Word | None) -
 def test_the_word_whose_absence_costs_most_is_named_and_never_as_one_against(translator: Translator) -> None:
     named, against, clear = [], [], 0
     for text, target in SENTENCES:
-        trace = trace_translation(translator, text, to=target)
+        trace = trace_translation(translator, *translator.plan([text], TranslationRequest(target=target)))
         words = merge_words(trace.source_tokens, trace.source)
         whole = log_probs_without(translator, trace, None)
         lost = np.stack([whole - log_probs_without(translator, trace, word) for word in words], axis=1)

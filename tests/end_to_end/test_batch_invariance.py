@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from heedful import load
-from heedful.decoding import search
+from heedful.decoding import SearchRequest
 from heedful.demo.corpus import make_corpus
 from heedful.tasks.translation.translator import Translator
 from tests.support.small_run import SmallRun
@@ -36,12 +36,12 @@ def search_in_batches(translator: Translator, sentences: list[str], draw: random
         width = max(map(len, encoded)) + draw.randint(0, 9)
         ids = torch.tensor([source + [tokenizer.pad_id] * (width - len(source)) for source in encoded])
         lengths = torch.tensor([len(source) for source in encoded])
-        found = search(
-            translator.model, ids, torch.arange(width) < lengths.unsqueeze(1),
+        request = SearchRequest(
             bos_id=tokenizer.bos_id, eos_id=tokenizer.eos_id,
             forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id),
-            beam_size=beam_size, length_penalty=translator.decoding.length_penalty, max_lengths=lengths + 50,
+            beam_size=beam_size, length_penalty=translator.decoding.length_penalty, max_lengths=(lengths + 50).tolist(),
         )  # fmt: skip
+        found = translator.generator.generate(ids, torch.arange(width) < lengths.unsqueeze(1), request)
         for number, hypotheses in zip(numbers, found, strict=True):
             results[number] = tokenizer.decode_target(hypotheses[0].token_ids)
     return results

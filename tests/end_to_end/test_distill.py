@@ -1,6 +1,7 @@
 """`heedful distill`, from trained models to a student's corpora, and the runs around it."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,7 @@ def test_a_teacher_that_says_nothing_fit_to_learn_from_fails_and_writes_nothing(
     ]
     assert longer
     # Allowed no token more than the source has, a greedy search breaks each of these off before its end.
-    translator.decoding = translator.decoding.model_copy(update={"extra_tokens": 0})
+    translator = replace(translator, decoding=translator.decoding.model_copy(update={"extra_tokens": 0}))
     (tmp_path / "long.tsv").write_text("".join(f"{source}\tx\n" for source in longer))
     data = load_config(small_run.config, [f'data.train=[{{kind="tsv",path="{tmp_path}/long.tsv"}}]']).data
     with pytest.raises(HeedfulError, match="at least one must be fit to learn from, but all are empty or were cut off"):

@@ -1,12 +1,14 @@
 """Text that breaks other tools: the count and the order of lines are kept, and nothing crashes."""
 
 import random
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from heedful import load
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import read_lines
 from tests.support.commands import Command
@@ -49,10 +51,7 @@ def translator(small_run: SmallRun) -> Translator:
 def short(translator: Translator) -> Translator:
     """The same model with a low cap: what is said does not matter here, only that lines stay lines."""
     decoding = translator.decoding.model_copy(update={"extra_tokens": 0, "beam_size": 1})
-    return Translator(
-        translator.model, translator.tokenizer, decoding, device=translator.device,
-        source_language=translator.source_language, target_language=translator.target_language,
-    )  # fmt: skip
+    return replace(translator, decoding=decoding)
 
 
 def test_ten_thousand_files_keep_the_count_and_the_order_of_their_lines(translator: Translator) -> None:
@@ -62,7 +61,7 @@ def test_ten_thousand_files_keep_the_count_and_the_order_of_their_lines(translat
     for content, lines in zip(files, lines_of, strict=True):
         assert len(lines) == num_lines_of(content), content
     lines = [line for lines in lines_of for line in lines]
-    outputs = list(short(translator).translate_lines(lines))
+    outputs = [found.text for found in short(translator).translate_lines(lines, TranslationRequest())]
     assert len(outputs) == len(lines)
     assert all(output == "" for line, output in zip(lines, outputs, strict=True) if not line.strip())
     assert not any(output.splitlines()[1:] for output in outputs)
@@ -104,7 +103,7 @@ def test_a_megabyte_in_one_line_is_one_line(translator: Translator) -> None:
     quick = short(translator)
     text = "ten houses " * 80_000 + "^" * 120_000
     assert len(text) == 1_000_000
-    [long, after] = quick.translate_lines_detailed([text, "ten houses"])
+    [long, after] = quick.translate_lines([text, "ten houses"], TranslationRequest())
     assert len(long.text.splitlines()) == 1
     assert "was translated in" in str(long.warnings[0])
     assert after.text == quick.translate("ten houses")

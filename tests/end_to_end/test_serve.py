@@ -18,6 +18,7 @@ from libretranslatepy import LibreTranslateAPI
 from heedful.insight.payload import to_payload
 from heedful.insight.trace import trace_translation
 from heedful.tasks.translation.load import load_translator
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from tests.support.commands import Command
 from tests.support.http_client import exchange, get, post
@@ -161,7 +162,7 @@ def test_greedy_search_tells_its_tokens_and_a_beam_its_sentences(server: ServerP
 def test_a_trace_is_what_python_shows(server: ServerProcess, translator: Translator) -> None:
     status, answer = post(server, "/api/trace", {"q": SENTENCES[0], "source": "en", "target": "de"})
     assert status == 200
-    trace = trace_translation(translator, SENTENCES[0], from_="en", to="de")
+    trace = trace_translation(translator, *translator.plan(SENTENCES[:1], TranslationRequest("en", "de")))
     asked_of = {"model": "many-languages", "run": None, "checkpoint": None}
     assert answer == json.loads(json.dumps({**to_payload(trace), **asked_of}))
     status, answer = post(server, "/api/trace", {"q": "x" * 1001, "target": "de"})

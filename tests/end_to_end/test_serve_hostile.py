@@ -124,17 +124,25 @@ def test_bad_input_is_answered_with_4xx_within_a_second(
 
 
 TRACE = {"q": "where", "source": "en", "target": "de"}
-CELL = {**TRACE, "targetIds": [9], "kind": "cross", "layer": 0, "head": 0, "row": 0, "column": 0}
+TRACED = {"q": "where", "target": "de", "targetIds": [9]}
+ABLATION = {**TRACED, "headsOff": [["cross", 0, 0]]}
+CELL = {**TRACED, "kind": "cross", "layer": 0, "head": 0, "row": 0, "column": 0}
 
 
 @pytest.mark.parametrize(
     ("path", "good", "wrong"),
     [
-        ("/api/trace", TRACE, {"prefixIds": ["9"], "beam": 2.5, "attribution": 1, "headsOff": ["cross.0.0"]}),
-        ("/api/trace", TRACE, {"prefixIds": [-1], "headsOff": [["cross", 0]], "run": 7, "headChanges": "true"}),
-        ("/api/trace", TRACE, {"prefixIds": [9] * 257, "headsOff": [["cross", 0, 0]] * 1025, "checkpoint": 2**60}),
-        ("/api/trace", TRACE, {"prefixIds": {"0": 9}, "headsOff": [["cross", 0, 10**400]], "hypothesis": [CANARY]}),
+        ("/api/trace", TRACE, {"prefixIds": ["9"], "beam": 2.5}),
+        ("/api/trace", TRACE, {"prefixIds": [-1], "run": 7}),
+        ("/api/trace", TRACE, {"prefixIds": [9] * 257, "checkpoint": 2**60}),
+        ("/api/trace", TRACE, {"prefixIds": {"0": 9}, "hypothesis": [CANARY]}),
         ("/api/trace", {**TRACE, "run": "one", "checkpoint": 5}, {"checkpoint": "5", "run": "../one"}),
+        ("/api/trace/ablation", ABLATION, {"headsOff": ["cross.0.0"], "prefix": 1.5, "beam": 17}),
+        ("/api/trace/ablation", ABLATION, {"headsOff": [["cross", 0]], "prefix": -1, "beam": "2"}),
+        ("/api/trace/ablation", ABLATION, {"headsOff": [["cross", 0, 0]] * 1025, "target": 5}),
+        ("/api/trace/ablation", ABLATION, {"headsOff": [["cross", 0, 10**400]], "q": [CANARY]}),
+        ("/api/trace/attribution", TRACED, {"targetIds": [9] * 257, "target": CANARY, "run": "../one"}),
+        ("/api/trace/heads", TRACED, {"targetIds": [2**31], "q": "\ud800", "checkpoint": 1.5}),
         ("/api/trace/cell", CELL, {"targetIds": [], "kind": CANARY, "layer": -1, "head": 1.5, "row": 4096}),
         ("/api/trace/cell", CELL, {"targetIds": [[9]], "column": True, "row": None, "q": "\ud800"}),
         ("/api/classify/trace", {"q": "a good film"}, {"q": [CANARY], "model": "../labels"}),

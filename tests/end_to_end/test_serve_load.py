@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 from benchmarks.load import LOST, Answer, ServerProcess, ask, closed_loop, counts, open_loop, quantile
 
+from tests.support.traced_sentence import named
+
 SENTENCES = ["Where is the station?", "I have lost my keys this morning.", "She drinks coffee every day.", "Thank you."]
 LONG = "The weather is nice, and we will go for a walk in the park. " * 12
 DEADLINE = 6
@@ -110,23 +112,23 @@ def test_clients_that_vanish_stop_costing(server: ServerProcess) -> None:
 
 def test_a_reader_who_leaves_a_long_sentence_does_not_keep_the_next_one_waiting(server: ServerProcess) -> None:
     long = "the old man who lived beside the river told the children a story about the winter, " * 2 + "and slept."
-    looking = {"q": long, "source": "en", "target": "de", "attribution": True}
+    looking = {"q": long, "source": "en", "target": "de"}
 
     async def leave(seconds: float) -> float:
-        asking = asyncio.ensure_future(ask(server, "/api/trace", looking))
+        asking = asyncio.ensure_future(ask(server, "/api/trace/attribution", traced))
         await asyncio.sleep(seconds)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         left = time.monotonic()
-        assert (await ask(server, "/api/trace", {**looking, "q": "Good morning.", "attribution": False})).status == 200
+        assert (await ask(server, "/api/trace", {**looking, "q": "Good morning."})).status == 200
         return time.monotonic() - left
 
     async def whole() -> float:
         started = time.monotonic()
-        assert (await ask(server, "/api/trace", looking)).status == 200
+        assert (await ask(server, "/api/trace/attribution", traced)).status == 200
         return time.monotonic() - started
 
-    asyncio.run(whole())  # the first look makes the model that can be looked into
+    traced = named(json.loads(asyncio.run(ask(server, "/api/trace", looking)).body))
     needed = asyncio.run(whole())
     before = metric(server, "heedful_abandoned_items_total")
     assert asyncio.run(leave(needed / 3)) < needed / 3

@@ -12,17 +12,20 @@ from benchmarks.load import ServerProcess
 from heedful.insight.ablation import Head, ablate, head_changes
 from heedful.insight.attention_weights import Kind
 from heedful.insight.attribution import attribute
-from heedful.insight.payload import from_array, to_payload
+from heedful.insight.payload import from_array, rounded, to_payload
 from heedful.insight.position_table import position_table, similarity
 from heedful.insight.trace import trace_translation
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.translation.load import load_translator
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from tests.support.http_client import get, post
 from tests.support.tiny_models import save_model
+from tests.support.traced_sentence import named
 
 LANGUAGES = ("de", "en", "fr")
+LANGUAGES_ASKED = TranslationRequest("en", "de")
 SENTENCE = {"q": "where is the station", "source": "en", "target": "de"}
 
 
@@ -75,19 +78,24 @@ def test_no_path_leads_out_of_the_page(server: ServerProcess, path: str) -> None
 def test_a_trace_has_what_is_asked_for_and_goes_on_from_a_prefix(server: ServerProcess, translator: Translator) -> None:
     whole = post(server, "/api/trace", SENTENCE)[1]
     assert (whole["model"], whole["run"], whole["checkpoint"], whole["prefix"]) == ("tiny", None, None, 0)
-    assert not {"attribution", "head_changes", "ablation"} & set(whole)
     other = next(choice["id"] for choice in whole["steps"][0]["top"] if not_special(translator, choice["id"]))
-    asked = {**SENTENCE, "prefixIds": [other], "attribution": True, "headChanges": True, "headsOff": [["cross", 0, 1]]}
-    status, answer = post(server, "/api/trace", asked)
+    status, answer = post(server, "/api/trace", {**SENTENCE, "prefixIds": [other]})
     assert status == 200
-    trace = trace_translation(translator, SENTENCE["q"], from_="en", to="de", prefix_ids=[other])
-    attribution, changes = attribute(translator.readable_model, trace), head_changes(translator, trace)
-    expected = to_payload(trace, attribution=attribution, changes=changes)
+    trace = trace_translation(translator, *translator.plan([SENTENCE["q"]], LANGUAGES_ASKED), prefix_ids=[other])
+    expected = to_payload(trace)
     assert {name: answer[name] for name in expected} == json.loads(json.dumps(expected))
     assert answer["prefix"] == 1
+    status, found = post(server, "/api/trace/attribution", named(answer))
+    assert status == 200
+    assert found["attribution"] == rounded(attribute(translator.readable_model, trace).by_token)
+    status, found = post(server, "/api/trace/heads", named(answer))
+    assert status == 200
+    assert found["heads"] == {kind: rounded(values) for kind, values in head_changes(translator, trace).items()}
+    status, found = post(server, "/api/trace/ablation", {**named(answer), "prefix": 1, "headsOff": [["cross", 0, 1]]})
     ablation = ablate(translator, trace, [Head("cross", 0, 1)])
-    assert answer["ablation"]["text"] == ablation.text
-    assert answer["ablation"]["change"] == pytest.approx(ablation.change, abs=1e-5)
+    assert status == 200
+    assert found["text"] == ablation.text
+    assert found["change"] == pytest.approx(ablation.change, abs=1e-5)
 
 
 def not_special(translator: Translator, token_id: int) -> bool:
@@ -97,7 +105,7 @@ def not_special(translator: Translator, token_id: int) -> bool:
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_a_cell_opens_to_the_weight_of_the_map(server: ServerProcess, translator: Translator, kind: Kind) -> None:
-    trace = trace_translation(translator, SENTENCE["q"], from_="en", to="de")
+    trace = trace_translation(translator, *translator.plan([SENTENCE["q"]], LANGUAGES_ASKED))
     place = {"kind": kind, "layer": 0, "head": 1, "row": 1, "column": 0}
     asked = {**SENTENCE, "targetIds": [token.id for token in trace.target_tokens], **place}
     status, cell = post(server, "/api/trace/cell", asked)
@@ -117,8 +125,21 @@ def test_a_cell_opens_to_the_weight_of_the_map(server: ServerProcess, translator
         ("/api/trace", {"prefixIds": [2]}, "must not contain the end symbol"),
         ("/api/trace", {"prefixIds": [9], "hypothesis": "x"}, "Either `hypothesis` or `prefix_ids` may be given"),
         ("/api/trace", {"prefixIds": [9] * 200}, "`prefix_ids` must fit"),
-        ("/api/trace", {"headsOff": [["cross", 0, 9]]}, "`head` must be between 0 and 1, but is 9."),
-        ("/api/trace", {"headsOff": [["cross", 9, 0]]}, "`layer` must be between 0 and 0, but is 9."),
+        (
+            "/api/trace/ablation",
+            {"targetIds": [5], "headsOff": [["cross", 0, 9]]},
+            "`head` must be between 0 and 1, but is 9.",
+        ),
+        (
+            "/api/trace/ablation",
+            {"targetIds": [5], "headsOff": [["cross", 9, 0]]},
+            "`layer` must be between 0 and 0, but is 9.",
+        ),
+        ("/api/trace/ablation", {"targetIds": [5], "headsOff": []}, "`headsOff` must have at least 1 item"),
+        ("/api/trace/attribution", {"targetIds": [5], "target": "zh"}, "`target` must be one of de, en, fr."),
+        ("/api/trace/heads", {"targetIds": [5], "q": " "}, "The text to look into must not be empty, but is."),
+        ("/api/trace/heads", {"targetIds": [5], "q": "a " * 128}, "The sentence must have at most 128 tokens"),
+        ("/api/trace/attribution", {}, "`targetIds` must be given."),
         ("/api/trace", {"run": "example"}, "`run` and `checkpoint` must be given together"),
         ("/api/trace/cell", {"targetIds": [5], "kind": "cross", "layer": 0, "head": 0, "row": 1, "column": 0}, "`row`"),
         (

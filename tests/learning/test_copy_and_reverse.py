@@ -15,7 +15,7 @@ from torch import nn
 from heedful.config.models import TransformerConfig
 from heedful.config.training import NoRegularizer, TrainingConfig, ValidationConfig
 from heedful.data.batch import Batch, collate
-from heedful.decoding.greedy import greedy_search
+from heedful.decoding import SearchRequest, greedy_search
 from heedful.models.build import build_model
 from heedful.training.durability.journal import Journal
 from heedful.training.job import Validation
@@ -85,15 +85,10 @@ def learn(
 
     def validate(model: nn.Module) -> Validation:
         unseen = make_pairs(task, seed, rows=200)
-        found = greedy_search(
-            model,
-            unseen.source_ids,
-            unseen.source_mask,
-            bos_id=BOS_ID,
-            eos_id=EOS_ID,
-            max_lengths=[LONGEST + 4] * 200,
-            forbidden_ids=(PAD_ID, BOS_ID),
+        request = SearchRequest(
+            bos_id=BOS_ID, eos_id=EOS_ID, max_lengths=[LONGEST + 4] * 200, forbidden_ids=(PAD_ID, BOS_ID)
         )
+        found = greedy_search(model, unseen.source_ids, unseen.source_mask, request)
         wanted = [[i for i in ids if i > EOS_ID] for ids in unseen.target_output_ids.tolist()]
         right = sum(one.token_ids == other for one, other in zip(found, wanted, strict=True))
         return Validation({"loss": 1 - right / 200})

@@ -8,13 +8,13 @@ import pytest
 import torch
 from transformers import MarianMTModel
 
-from heedful.decoding import search
 from heedful.interop import export_ctranslate2, export_marian, import_marian
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder, restore_model
 from heedful.text.tokenizer import Tokenizer
 from tests.support.marian_folder import make_sentences, write_marian_folder
 from tests.support.own_model import make_own_model
+from tests.support.searches import search
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 from transformers import MarianMTModel, MarianTokenizer
 
-from heedful.decoding import search
 from heedful.interop import export_marian, import_marian
 from heedful.interop.marian_weights import layers_from_marian
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder, restore_model
 from heedful.text.tokenizer import Tokenizer
 from tests.support.marian_folder import make_sentences, write_marian_folder
+from tests.support.searches import search
 
 
 @pytest.fixture(scope="module")

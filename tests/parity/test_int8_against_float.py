@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from heedful.config.models import LearnedPositions, NoPositions, SinusoidalPositions, TransformerConfig
-from heedful.decoding.search import search
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.engines.int8.library import NativeUnavailableError
 from heedful.models.build import build_model
 from heedful.models.transformer import Transformer
 from heedful.nn.embedding import OutputProjection
 from heedful.storage.quantized_weights import quantize_rows
+from tests.support.searches import search
 
 VOCAB = 515  # no multiple of anything: the last group of outputs is partly empty
 

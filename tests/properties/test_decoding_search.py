@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.decoding import greedy_search, search
+from heedful.decoding import SearchRequest, greedy_search
 from heedful.decoding.hypothesis import Hypothesis
 from tests.support.scripted import (
     BOS,
@@ -25,7 +25,7 @@ from tests.support.scripted import (
     random_script,
     rescore,
 )
-from tests.support.searches import FORBIDDEN, alphas, moody_script, run, seeds, sources_and_caps, vocabs
+from tests.support.searches import FORBIDDEN, alphas, moody_script, run, search, seeds, sources_and_caps, vocabs
 
 
 def plain_beam(
@@ -57,7 +57,8 @@ def plain_beam(
         beam = [it for it in candidates if it[1][-1] != EOS][:beam_size]
         if not beam and not finished:
             return [(total_score(best[2], alpha), previous[0][1], "error")]
-        if not beam or len(finished) >= beam_size:
+        to_beat = sorted((score for score, _, _ in finished), reverse=True)[n_best - 1 : n_best]
+        if not beam or len(finished) >= beam_size or (to_beat and beam[0][0] / penalty(cap, alpha) <= to_beat[0]):
             break
     return sorted(finished, key=lambda it: -it[0])[:n_best]
 
@@ -66,15 +67,22 @@ def total_score(parts: list[float], alpha: float) -> float:
     return sum(parts) / penalty(len(parts), alpha)
 
 
-@given(seeds, vocabs, sources_and_caps, st.integers(1, 7), alphas, st.integers(0, 3))
+@given(seeds, vocabs, sources_and_caps, st.integers(1, 7), alphas, st.integers(0, 3), st.data())
 def test_beam_search_follows_its_rules(
-    seed: int, vocab: int, cases: list[tuple[list[int], int]], beam_size: int, alpha: float, min_length: int
+    seed: int,
+    vocab: int,
+    cases: list[tuple[list[int], int]],
+    beam_size: int,
+    alpha: float,
+    min_length: int,
+    data: st.DataObject,
 ) -> None:
     script = moody_script(seed, vocab)
-    found = run(script, cases, beam_size=beam_size, n_best=beam_size, length_penalty=alpha, min_length=min_length)
+    n_best = data.draw(st.integers(1, beam_size), label="n_best")
+    found = run(script, cases, beam_size=beam_size, n_best=n_best, length_penalty=alpha, min_length=min_length)
     for hypotheses, (source, cap) in zip(found, cases, strict=True):
         expected = plain_beam(
-            script, source, cap, beam_size=beam_size, n_best=beam_size, alpha=alpha, min_length=min_length
+            script, source, cap, beam_size=beam_size, n_best=n_best, alpha=alpha, min_length=min_length
         )
         assert [(it.token_ids, it.finish_reason) for it in hypotheses] == [(it[1], it[2]) for it in expected]
         assert [it.score for it in hypotheses] == pytest.approx([it[0] for it in expected], abs=1e-9)
@@ -86,10 +94,11 @@ def test_a_beam_of_one_is_greedy_search(
 ) -> None:
     script = moody_script(seed, vocab)
     source_ids, source_mask = batch_of([source for source, _ in cases])
-    greedy = greedy_search(
-        ScriptedModel(script), source_ids, source_mask, bos_id=BOS, eos_id=EOS, max_lengths=[cap for _, cap in cases],
-        forbidden_ids=FORBIDDEN, length_penalty=alpha, min_length=min_length,
+    request = SearchRequest(
+        bos_id=BOS, eos_id=EOS, max_lengths=[cap for _, cap in cases], forbidden_ids=FORBIDDEN, length_penalty=alpha,
+        min_length=min_length,
     )  # fmt: skip
+    greedy = greedy_search(ScriptedModel(script), source_ids, source_mask, request)
     beam = run(script, cases, beam_size=1, length_penalty=alpha, min_length=min_length)
     assert [[it] for it in greedy] == beam
 

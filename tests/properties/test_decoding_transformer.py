@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.config.models import TransformerConfig
-from heedful.decoding import Ensemble, beam_search, greedy_search, sample, search
+from heedful.decoding import Ensemble, SearchRequest, beam_search, greedy_search, sample
 from heedful.decoding.hypothesis import Hypothesis
 from heedful.models.build import build_model
 from heedful.models.transformer import Transformer
 from tests.support.scripted import BOS, EOS, PAD, batch_of
+from tests.support.searches import search
 
 VOCAB = 40
 OPTIONS = {"bos_id": BOS, "eos_id": EOS, "forbidden_ids": (PAD, BOS)}
@@ -84,11 +85,11 @@ def test_neighbours_order_and_padding_make_no_difference(
 @settings(max_examples=25)
 @given(sentences)
 def test_greedy_search_a_beam_of_one_and_sampling_the_best_agree(model: Transformer, sources: list[list[int]]) -> None:
-    options = OPTIONS | {"max_lengths": [12] * len(sources)}
-    greedy = greedy_search(model, *batch_of(sources), **options)
-    beam = beam_search(model, *batch_of(sources), beam_size=1, **options)
+    request = SearchRequest(**OPTIONS, max_lengths=[12] * len(sources), beam_size=1)
+    greedy = greedy_search(model, *batch_of(sources), request)
+    beam = beam_search(model, *batch_of(sources), request)
     generators = [torch.Generator().manual_seed(1) for _ in sources]
-    drawn = sample(model, *batch_of(sources), generators=generators, top_k=1, **options)
+    drawn = sample(model, *batch_of(sources), request, generators=generators, top_k=1)
     assert [it.token_ids for it in greedy] == [it.token_ids for [it] in beam] == [it.token_ids for it in drawn]
 
 

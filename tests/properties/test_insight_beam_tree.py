@@ -25,7 +25,9 @@ def test_the_tree_is_the_search(
     for sentence, ((source, _), (best,)) in enumerate(zip(cases, found, strict=True)):
         if best.finish_reason == "error":
             continue
-        tree = grow_tree(recorder.steps, sentence=sentence, beam_size=beam_size, alpha=alpha, eos_id=EOS, spell=str)
+        tree = grow_tree(
+            recorder.steps, sentence=sentence, beam_size=beam_size, length_penalty=alpha, eos_id=EOS, spell=str
+        )
         path = tree.best_path
         written = [*best.token_ids, EOS] if best.finish_reason == "eos" else best.token_ids
         assert [node.token_id for node in path] == written

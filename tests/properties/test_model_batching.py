@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from heedful.config.models import TransformerConfig
-from heedful.decoding import search
 from heedful.models import Transformer, build_model
+from tests.support.searches import search
 
 VOCAB, BOS, EOS = 40, 1, 2
 

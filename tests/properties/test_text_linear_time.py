@@ -8,6 +8,7 @@ import pytest
 from heedful import load
 from heedful.tasks.translation.doubts import Output, find_warnings
 from heedful.tasks.translation.plan import join_parts
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from heedful.text.chinese import simplify
 from heedful.text.language_detection import detect
@@ -36,7 +37,7 @@ def readers(translator: Translator) -> dict[str, Callable[[str], object]]:
 
     return {
         "split_sentences": split_sentences,
-        "plan": lambda text: translator.planner.plan([text], "en", "de"),
+        "plan": lambda text: translator.planner.plan([text], TranslationRequest("en", "de")),
         "encode": lambda text: tokenizer.encode_source(text, "de"),
         "normalize_aligned": lambda text: normalize_aligned(text, tokenizer.normalization),
         "detect": detect,

@@ -11,9 +11,10 @@ from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.folder_files import SpecialIds
 from heedful.storage.model_folder import ModelFolder, weights_of
 from heedful.text.normalization import Nfkc
-from heedful.text.subwords import SPACE_MARK, Merges, Subwords
+from heedful.text.subwords import Merges, Subwords
 from heedful.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Tokenizer
 from heedful.text.tokenizer import SpecialIds as TokenizerIds
+from heedful.text.words import SPACE_MARK
 from tests.support.marian_folder import make_sentences
 
 

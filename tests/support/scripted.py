@@ -45,7 +45,16 @@ class ScriptedModel:
         self.script = script
         self.steps: list[int] = []
 
-    def start(self, source_ids: Tensor, source_mask: Tensor, *, max_rows: int, max_len: int) -> Rows:
+    def start(
+        self,
+        source_ids: Tensor,
+        source_mask: Tensor,
+        *,
+        max_rows: int,
+        max_len: int,
+        before_layer: Callable[[], None] = lambda: None,
+    ) -> Rows:
+        before_layer()
         sources = [tuple(ids[mask].tolist()) for ids, mask in zip(source_ids, source_mask, strict=True)]
         return Rows(sources, [() for _ in sources], max_rows, max_len)
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
+from torch import Tensor
 
-from heedful.decoding import Hypothesis, beam_search
+from heedful.decoding import Decodable, Hypothesis, SearchRequest, Stepwise, beam_search
 from tests.support.scripted import (
     BOS,
     EOS,
@@ -42,10 +43,14 @@ def moody_script(seed: int, vocab: int) -> Script:
     return script
 
 
+def search(model: Decodable[Any], source_ids: Tensor, source_mask: Tensor, **options: Any) -> list[list[Hypothesis]]:
+    """Search a model step by step, by a request with these options."""
+    return Stepwise(model).generate(source_ids, source_mask, SearchRequest(**options))
+
+
 def run(script: Script, cases: Sequence[tuple[list[int], int]], **options: Any) -> list[list[Hypothesis]]:
     source_ids, source_mask = batch_of([source for source, _ in cases])
-    caps = [cap for _, cap in cases]
-    return beam_search(
-        ScriptedModel(script), source_ids, source_mask, bos_id=BOS, eos_id=EOS, max_lengths=caps,
-        forbidden_ids=FORBIDDEN, **options,
-    )  # fmt: skip
+    request = SearchRequest(
+        bos_id=BOS, eos_id=EOS, max_lengths=[cap for _, cap in cases], forbidden_ids=FORBIDDEN, **options
+    )
+    return beam_search(ScriptedModel(script), source_ids, source_mask, request)

@@ -11,8 +11,26 @@ SENTENCE = "Where is the nearest station, please?"
 
 def asked(server: ServerProcess, **fields: Any) -> dict[str, Any]:
     """Ask for a trace of the sentence, or of what `fields` say instead."""
-    body = json.dumps({"q": SENTENCE, "source": "auto", "target": "de", **fields}).encode()
-    request = Request(f"{server.url}/api/trace", body, {"content-type": "application/json"})
+    return _answer(server, "/api/trace", {"q": SENTENCE, "source": "auto", "target": "de", **fields})
+
+
+def asked_about(server: ServerProcess, trace: dict[str, Any], name: str, **fields: object) -> dict[str, Any]:
+    """Ask for something that can be known about a trace beside itself."""
+    return _answer(server, f"/api/trace/{name}", {**named(trace), **fields})
+
+
+def named(trace: dict[str, Any]) -> dict[str, Any]:
+    """By what the server knows a trace that it has made."""
+    return {
+        "q": trace["source"]["text"],
+        "target": trace["target"]["language"],
+        "targetIds": [token["id"] for token in trace["target"]["tokens"]],
+        "model": trace["model"],
+    }
+
+
+def _answer(server: ServerProcess, path: str, fields: dict[str, Any]) -> dict[str, Any]:
+    request = Request(server.url + path, json.dumps(fields).encode(), {"content-type": "application/json"})
     with urlopen(request, timeout=60) as answer:
         payload: dict[str, Any] = json.load(answer)
     return payload

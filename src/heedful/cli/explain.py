@@ -49,17 +49,11 @@ def explain(
     from heedful.insight.html import render_page
     from heedful.insight.trace import trace_translation
     from heedful.tasks.translation.load import load_translator
+    from heedful.tasks.translation.request import TranslationRequest
 
     translator = load_translator(model, device=device, quantize=quantize, say=note)
-    trace = trace_translation(
-        translator,
-        text,
-        to=target_language,
-        from_=source_language,
-        beam_size=beam,
-        sentence=sentence - 1,
-        hypothesis=hypothesis,
-    )
+    (plan,) = translator.plan([text], TranslationRequest(source_language, target_language))
+    trace = trace_translation(translator, plan, beam_size=beam, sentence=sentence - 1, hypothesis=hypothesis)
     page = render_page(
         trace, attribution=attribute(translator.readable_model, trace), changes=head_changes(translator, trace)
     )

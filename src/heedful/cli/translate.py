@@ -44,13 +44,13 @@ def translate(
     if n_best > 1 and not as_json:
         raise UserError("`--n-best` must be 1 without --json, because one line in is one line out. Add --json.")
     from heedful.tasks.translation.load import load_translator
+    from heedful.tasks.translation.request import TranslationRequest
     from heedful.text.lines import read_lines
 
     translator = load_translator(model, device=device, quantize=quantize, say=note)
     reader = None if text else read_lines(open_stdin())
-    translations = translator.translate_lines_detailed(
-        text or reader or (), to=target_language, from_=source_language, beam_size=beam, n_best=n_best
-    )
+    request = TranslationRequest(source_language, target_language, beam, n_best)
+    translations = translator.translate_lines(text or reader or (), request)
     num_doubtful = 0
     for number, translation in enumerate(translations, start=1):
         write_line(_as_json(translation) if as_json else translation.text)

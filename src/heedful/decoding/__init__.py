@@ -2,23 +2,27 @@
 
 from heedful.decoding.beam import beam_search
 from heedful.decoding.ensemble import Ensemble
+from heedful.decoding.generation import Generator, Stepwise
 from heedful.decoding.greedy import greedy_search
 from heedful.decoding.hypothesis import FinishReason, Hypothesis
-from heedful.decoding.protocol import Decodable
+from heedful.decoding.protocol import Decodable, Extendable
 from heedful.decoding.recorder import BeamStep, Recorder, StepList
+from heedful.decoding.request import SearchRequest
 from heedful.decoding.sampling import sample
-from heedful.decoding.search import search
 
 __all__ = [
     "BeamStep",
     "Decodable",
     "Ensemble",
+    "Extendable",
     "FinishReason",
+    "Generator",
     "Hypothesis",
     "Recorder",
+    "SearchRequest",
     "StepList",
+    "Stepwise",
     "beam_search",
     "greedy_search",
     "sample",
-    "search",
 ]

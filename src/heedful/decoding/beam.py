@@ -32,9 +32,10 @@ from torch import Tensor
 from heedful.decoding.constraints import Constraints
 from heedful.decoding.endings import Ending, Finished, Written
 from heedful.decoding.hypothesis import Hypothesis
-from heedful.decoding.length_penalty import length_penalty as penalty_of
+from heedful.decoding.length_penalty import penalty_of
 from heedful.decoding.protocol import Decodable, State
-from heedful.decoding.recorder import BeamStep, Recorder
+from heedful.decoding.recorder import BeamStep
+from heedful.decoding.request import SearchRequest
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -42,7 +43,7 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class BeamState:
+class Beams:
     """The sentences still being searched, between two steps. Row r of the model is slot r % beam of line r // beam."""
 
     sentences: Integers  # int64 [batch]: index in the call's batch
@@ -64,90 +65,78 @@ class Candidates:
 
 @torch.inference_mode()
 def beam_search(
-    model: Decodable[State],
-    source_ids: Tensor,
-    source_mask: Tensor,
-    *,
-    bos_id: int,
-    eos_id: int,
-    max_lengths: Sequence[int],
-    beam_size: int,
-    n_best: int = 1,
-    forbidden_ids: Sequence[int] = (),
-    length_penalty: float = 0.0,
-    min_length: int = 0,
-    prefix_ids: Sequence[Sequence[int]] | None = None,
-    recorder: Recorder | None = None,
+    model: Decodable[State], source_ids: Tensor, source_mask: Tensor, request: SearchRequest
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` hypotheses found for each sentence, best first, and at least one.
 
-    source_ids int64 and source_mask bool [batch, source_len]. The other arguments are those of `search`.
+    source_ids int64 and source_mask bool [batch, source_len].
     """
-    device = source_ids.device
-    constraints = Constraints(
-        eos_id=eos_id, forbidden_ids=forbidden_ids, min_length=min_length, prefix_ids=prefix_ids, device=device
+    device, beam_size, max_lengths = source_ids.device, request.beam_size, request.max_lengths
+    batch, longest = len(max_lengths), max(max_lengths)
+    constraints = Constraints(request, device)
+    state = model.start(
+        source_ids, source_mask, max_rows=batch * beam_size, max_len=longest, before_layer=request.before_step
     )
-    batch = len(max_lengths)
-    memory = model.start(source_ids, source_mask, max_rows=batch * beam_size, max_len=max(max_lengths))
-    state = start_beams(max_lengths, length_penalty)
-    finished = Finished(batch, n_best=n_best, alpha=length_penalty)
+    beams = start_beams(max_lengths, request.length_penalty)
+    finished = Finished(batch, n_best=request.n_best, length_penalty=request.length_penalty)
     history: list[Written] = []
-    token_ids, parents = torch.full((batch,), bos_id, dtype=torch.long, device=device), None
-    for step in range(max(max_lengths)):
-        width = state.log_probs.shape[1]
+    token_ids, parents = torch.full((batch,), request.bos_id, dtype=torch.long, device=device), None
+    for step in range(longest):
+        request.before_step()
+        width = beams.log_probs.shape[1]
         log_probs, ids = constraints.best(
             model,
-            memory,
+            state,
             token_ids,
             parents,
             step=step,
-            sentences=state.sentences.repeat(width).tolist(),
+            sentences=beams.sentences.repeat(width).tolist(),
             count=beam_size + 1,  # the end symbol, and a beam of others
         )
-        candidates = rank_candidates(state, log_probs.cpu().numpy(), ids.cpu().numpy(), count=2 * beam_size)
-        is_closing = (candidates.token_ids == eos_id) | (state.max_lengths == step + 1)[:, None]
+        candidates = rank_candidates(beams, log_probs.cpu().numpy(), ids.cpu().numpy(), count=2 * beam_size)
+        is_closing = (candidates.token_ids == request.eos_id) | (beams.max_lengths == step + 1)[:, None]
         is_finished = is_closing & (candidates.log_probs > -math.inf)
         is_finished[:, beam_size:] = False
         if is_finished.any():
-            _collect(finished, state, candidates, is_finished, step, eos_id=eos_id, alpha=length_penalty)
+            _collect(finished, beams, candidates, is_finished, step, request)
         kept, kept_log_probs = next_beam(candidates, is_closing, beam_size)
-        is_done = find_done(state, candidates, kept_log_probs, finished, beam_size)
-        if recorder is not None:
-            recorder.on_step(_record(step, state, candidates, is_finished, kept, kept_log_probs, is_done))
+        is_done = find_done(beams, candidates, kept_log_probs, finished, beam_size)
+        if request.recorder is not None:
+            request.recorder.on_step(_record(step, beams, candidates, is_finished, kept, kept_log_probs, is_done))
         if is_done.any():
-            _fail_without_result(finished, state, candidates, is_done, history)
+            _fail_without_result(finished, beams, candidates, is_done, history)
             if is_done.all():
                 break
-        state, written = advance(state, candidates, kept, kept_log_probs, ~is_done)
+        beams, written = advance(beams, candidates, kept, kept_log_probs, ~is_done)
         history.append(written)
         token_ids = torch.from_numpy(written.token_ids).to(device)
         parents = _as_parents(written.parents, num_rows=log_probs.size(0), device=device)
     return finished.best(history)
 
 
-def start_beams(max_lengths: Sequence[int], alpha: float) -> BeamState:
+def start_beams(max_lengths: Sequence[int], length_penalty: float) -> Beams:
     """Begin every sentence with one slot, which has written nothing."""
     batch = len(max_lengths)
-    return BeamState(
+    return Beams(
         sentences=np.arange(batch),
         log_probs=np.zeros((batch, 1)),
         max_lengths=np.asarray(max_lengths, dtype=np.int64),
-        longest_penalty=np.asarray([penalty_of(length, alpha) for length in max_lengths]),
+        longest_penalty=np.asarray([penalty_of(length, length_penalty) for length in max_lengths]),
     )
 
 
-def rank_candidates(state: BeamState, log_probs: NDArray[np.float32], ids: Integers, *, count: int) -> Candidates:
+def rank_candidates(beams: Beams, log_probs: NDArray[np.float32], ids: Integers, *, count: int) -> Candidates:
     """Order the continuations of each sentence, over all its slots, and keep the best `count`.
 
     log_probs and ids [rows, candidates] are the model's best tokens for each row, -inf for those it may not write.
     """
-    batch = len(state.sentences)
+    batch = len(beams.sentences)
     columns = log_probs.shape[1]
-    totals = (state.log_probs.reshape(-1, 1) + log_probs).reshape(batch, -1)  # [batch, beam * candidates]
+    totals = (beams.log_probs.reshape(-1, 1) + log_probs).reshape(batch, -1)  # [batch, beam * candidates]
     is_broken: Flags = np.asarray(np.isnan(totals).any(axis=1))
     if is_broken.any():
         # Empty slots are fed with anything at all; what the model makes of that says nothing about the sentence.
-        totals[np.repeat(state.log_probs == -math.inf, columns, axis=1)] = -math.inf
+        totals[np.repeat(beams.log_probs == -math.inf, columns, axis=1)] = -math.inf
         is_broken = np.asarray(np.isnan(totals).any(axis=1))
         totals[is_broken] = -math.inf
     best = (-totals).argsort(axis=1, kind="stable")[:, :count]  # [batch, candidates]
@@ -176,49 +165,47 @@ def next_beam(candidates: Candidates, is_closing: Flags, beam_size: int) -> tupl
 
 
 def find_done(
-    state: BeamState, candidates: Candidates, kept_log_probs: Floats, finished: Finished, beam_size: int
+    beams: Beams, candidates: Candidates, kept_log_probs: Floats, finished: Finished, beam_size: int
 ) -> Flags:
     """Say for which sentences [batch] the search has ended; a next beam with nothing in it is one of the cases."""
-    best_possible = kept_log_probs[:, 0] / state.longest_penalty
-    cannot_improve = best_possible <= finished.to_beat[state.sentences]
-    return np.asarray(cannot_improve | (finished.count[state.sentences] >= beam_size) | candidates.is_broken)
+    best_possible = kept_log_probs[:, 0] / beams.longest_penalty
+    cannot_improve = best_possible <= finished.to_beat[beams.sentences]
+    return np.asarray(cannot_improve | (finished.count[beams.sentences] >= beam_size) | candidates.is_broken)
 
 
 def advance(
-    state: BeamState, candidates: Candidates, kept: Integers, kept_log_probs: Floats, is_open: Flags
-) -> tuple[BeamState, Written]:
-    """Make the kept columns and their log-probabilities [batch, beam] the next state; lines not open [batch] leave it.
+    beams: Beams, candidates: Candidates, kept: Integers, kept_log_probs: Floats, is_open: Flags
+) -> tuple[Beams, Written]:
+    """Make the kept columns and their log-probabilities [batch, beam] the next beams; lines not open [batch] leave it.
 
-    Returns the state and what the model's rows have written to get there.
+    Returns the beams and what the model's rows have written to get there.
     """
     batch, columns = candidates.token_ids.shape
     lines = np.arange(batch)[:, None]
     flat = kept + lines * columns
-    parents = candidates.slots + lines * state.log_probs.shape[1]
+    parents = candidates.slots + lines * beams.log_probs.shape[1]
     if not is_open.all():
         flat, kept_log_probs = flat[is_open], kept_log_probs[is_open]
-        state = BeamState(
-            state.sentences[is_open], kept_log_probs, state.max_lengths[is_open], state.longest_penalty[is_open]
+        beams = Beams(
+            beams.sentences[is_open], kept_log_probs, beams.max_lengths[is_open], beams.longest_penalty[is_open]
         )
     else:
-        state = BeamState(state.sentences, kept_log_probs, state.max_lengths, state.longest_penalty)
+        beams = Beams(beams.sentences, kept_log_probs, beams.max_lengths, beams.longest_penalty)
     flat = flat.ravel()
-    return state, Written(candidates.token_ids.take(flat), candidates.token_log_probs.take(flat), parents.take(flat))
+    return beams, Written(candidates.token_ids.take(flat), candidates.token_log_probs.take(flat), parents.take(flat))
 
 
 def _collect(
     finished: Finished,
-    state: BeamState,
+    beams: Beams,
     candidates: Candidates,
     is_finished: Flags,
     step: int,
-    *,
-    eos_id: int,
-    alpha: float,
+    request: SearchRequest,
 ) -> None:
     """Add the candidates that finished at `step`, is_finished [batch, candidates], to the endings of each sentence."""
-    width = state.log_probs.shape[1]
-    penalty = penalty_of(step + 1, alpha)
+    width = beams.log_probs.shape[1]
+    penalty = penalty_of(step + 1, request.length_penalty)
     for line, column in np.argwhere(is_finished).tolist():
         token_id = int(candidates.token_ids[line, column])
         ending = Ending(
@@ -227,24 +214,24 @@ def _collect(
             row=line * width + int(candidates.slots[line, column]),
             last_id=token_id,
             last_log_prob=float(candidates.token_log_probs[line, column]),
-            reason="eos" if token_id == eos_id else "length",
+            reason="eos" if token_id == request.eos_id else "length",
         )
-        finished.add(int(state.sentences[line]), ending)
+        finished.add(int(beams.sentences[line]), ending)
 
 
 def _fail_without_result(
-    finished: Finished, state: BeamState, candidates: Candidates, is_done: Flags, history: Sequence[Written]
+    finished: Finished, beams: Beams, candidates: Candidates, is_done: Flags, history: Sequence[Written]
 ) -> None:
     """Give sentences that ended in a NaN, or with no token left to write, what they had written until then.
 
     Those whose best hypothesis was certain before, so that they were searched for others only, keep what was found.
     """
-    width = state.log_probs.shape[1]
+    width = beams.log_probs.shape[1]
     for line in np.flatnonzero(is_done).tolist():
-        sentence = int(state.sentences[line])
-        is_certain = state.log_probs[line].max() / state.longest_penalty[line] <= finished.best_score[sentence]
+        sentence = int(beams.sentences[line])
+        is_certain = beams.log_probs[line].max() / beams.longest_penalty[line] <= finished.best_score[sentence]
         if (candidates.is_broken[line] and not is_certain) or not finished.count[sentence]:
-            finished.fail(sentence, history, row=line * width + int(state.log_probs[line].argmax()))
+            finished.fail(sentence, history, row=line * width + int(beams.log_probs[line].argmax()))
 
 
 def _as_parents(parents: Integers, *, num_rows: int, device: torch.device) -> Tensor | None:
@@ -256,7 +243,7 @@ def _as_parents(parents: Integers, *, num_rows: int, device: torch.device) -> Te
 
 def _record(
     step: int,
-    state: BeamState,
+    beams: Beams,
     candidates: Candidates,
     is_finished: Flags,
     kept: Integers,
@@ -269,7 +256,7 @@ def _record(
     next_slots[lines, np.broadcast_to(kept, kept_log_probs.shape)[lines, slots]] = slots
     return BeamStep(
         step=step,
-        sentences=state.sentences,
+        sentences=beams.sentences,
         token_ids=candidates.token_ids,
         token_log_probs=candidates.token_log_probs.astype(np.float64),
         log_probs=candidates.log_probs,

@@ -13,39 +13,24 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.decoding.protocol import Decodable, State
-from heedful.errors import UserError
+from heedful.decoding.request import SearchRequest
 
 FREE = -1  # in a tensor of forced tokens: this row may choose
 
 
 class Constraints:
-    """The rules of one call of a search.
+    """The rules of a request, ready to be applied on a device."""
 
-    `prefix_ids` gives each sentence of the batch the tokens it must begin with. A prefix overrules `forbidden_ids`,
-    because a language tag is a thing one forces and never wants to be emitted.
-    """
-
-    def __init__(
-        self,
-        *,
-        eos_id: int,
-        forbidden_ids: Sequence[int],
-        min_length: int,
-        prefix_ids: Sequence[Sequence[int]] | None,
-        device: torch.device,
-    ) -> None:
-        if eos_id in forbidden_ids:
-            raise UserError(f"`forbidden_ids` must not contain the end symbol, but contain {eos_id}. Use `min_length`.")
-        self._prefixes = prefix_ids or ()
-        if any(eos_id in prefix for prefix in self._prefixes):
-            raise UserError("`prefix_ids` must not contain the end symbol: nothing could follow it.")
+    def __init__(self, request: SearchRequest, device: torch.device) -> None:
+        self._prefixes = request.prefix_ids or ()
         self._forced_steps = max(map(len, self._prefixes), default=0)
-        self._min_length = min_length
-        self._forbidden = torch.tensor(sorted(set(forbidden_ids)), dtype=torch.long, device=device)
-        self._forbidden_early = torch.tensor(sorted({*forbidden_ids, eos_id}), dtype=torch.long, device=device)
+        self._min_length = request.min_length
+        forbidden = set(request.forbidden_ids)
+        self._forbidden = torch.tensor(sorted(forbidden), dtype=torch.long, device=device)
+        self._forbidden_early = torch.tensor(sorted({*forbidden, request.eos_id}), dtype=torch.long, device=device)
         self._is_forbidden = _lookup(self._forbidden)
         self._is_forbidden_early = _lookup(self._forbidden_early)
-        self._spare = len(self._forbidden_early) if min_length else len(self._forbidden)
+        self._spare = len(self._forbidden_early) if request.min_length else len(self._forbidden)
 
     def best(
         self,

@@ -48,12 +48,12 @@ class Ending:
 class Finished:
     """The endings found so far for each sentence of the call: the one thing that changes as the search goes on."""
 
-    def __init__(self, batch: int, *, n_best: int, alpha: float) -> None:
+    def __init__(self, batch: int, *, n_best: int, length_penalty: float) -> None:
         self.count = np.zeros(batch, dtype=np.int64)  # int64 [batch]: endings found
         self.to_beat = np.full(batch, -math.inf)  # float64 [batch]: score of the n_best-th; -inf while there are fewer
         self.best_score = np.full(batch, -math.inf)  # float64 [batch]: -inf while there is none
         self._n_best = n_best
-        self._alpha = alpha
+        self._length_penalty = length_penalty
         self._found: list[list[Ending]] = [[] for _ in range(batch)]
         self._errors: dict[int, Hypothesis] = {}
 
@@ -68,7 +68,7 @@ class Finished:
 
     def fail(self, sentence: int, history: Sequence[Written], row: int) -> None:
         """End a sentence with what `row` had written; whatever else was found does not count."""
-        self._errors[sentence] = finish(*trace(history, row), "error", alpha=self._alpha)
+        self._errors[sentence] = finish(*trace(history, row), "error", length_penalty=self._length_penalty)
 
     def best(self, history: Sequence[Written]) -> list[list[Hypothesis]]:
         """Read the n_best of each sentence out of the history, best first; of equal ones the one found first."""
@@ -86,4 +86,4 @@ class Finished:
         token_ids, log_probs = trace(history[: ending.num_steps], ending.row)
         if ending.reason == "length":
             token_ids.append(ending.last_id)
-        return finish(token_ids, [*log_probs, ending.last_log_prob], ending.reason, alpha=self._alpha)
+        return finish(token_ids, [*log_probs, ending.last_log_prob], ending.reason, length_penalty=self._length_penalty)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
 
-from heedful.decoding.length_penalty import length_penalty
+from heedful.decoding.length_penalty import penalty_of
 
 FinishReason = Literal["eos", "length", "error"]
 
@@ -32,11 +32,11 @@ class Hypothesis:
 
 
 def finish(
-    token_ids: Sequence[int], token_log_probs: Sequence[float], reason: FinishReason, *, alpha: float
+    token_ids: Sequence[int], token_log_probs: Sequence[float], reason: FinishReason, *, length_penalty: float
 ) -> Hypothesis:
-    """Make a hypothesis of the tokens written so far, scoring it with the length penalty of exponent `alpha`."""
+    """Make a hypothesis of the tokens written so far and score it."""
     # Added from left to right, as the searches do while they go, so that equal outputs have bit-equal scores. Not by
     # `sum`, which since Python 3.12 corrects for rounding.
     log_prob = reduce(operator.add, token_log_probs, 0.0)
-    score = log_prob / length_penalty(len(token_log_probs), alpha)
+    score = log_prob / penalty_of(len(token_log_probs), length_penalty)
     return Hypothesis(list(token_ids), log_prob, score, reason, list(token_log_probs))

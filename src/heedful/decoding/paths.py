@@ -14,41 +14,40 @@ import torch
 from torch import Tensor
 
 from heedful.decoding.hypothesis import FinishReason, Hypothesis, finish
+from heedful.decoding.request import SearchRequest
 
 Choose = Callable[[Tensor, Tensor | None, int, Sequence[int]], tuple[Tensor, Tensor]]
 """(token_ids [rows], parents [rows] or None, step, sentence of each row) -> next token_ids and log_probs [rows]."""
 
 
 def follow_paths(
-    choose: Choose,
-    *,
-    max_lengths: Sequence[int],
-    bos_id: int,
-    eos_id: int,
-    alpha: float,
-    device: torch.device,
-    steps_between_looks: int | None = None,
+    choose: Choose, request: SearchRequest, device: torch.device, *, steps_between_looks: int | None = None
 ) -> list[Hypothesis]:
     """Extend one path for each sentence by what `choose` says, and return where each of them led.
 
-    max_lengths [batch] caps the tokens of each sentence, its end symbol included. `steps_between_looks` says how long a
-    batch may go on unwatched, and changes no result; it is 1 on a CPU, where looking is free, and 8 on a GPU.
+    `steps_between_looks` says how long a batch may go on unwatched, and changes no result; it is 1 on a CPU, where
+    looking is free, and 8 on a GPU.
     """
     if steps_between_looks is None:
         steps_between_looks = 1 if device.type == "cpu" else 8
-    paths = [Path(max_length) for max_length in max_lengths]
-    last_step = max(max_lengths) - 1
+    paths = [Path(max_length) for max_length in request.max_lengths]
+    last_step = max(request.max_lengths) - 1
     unread: list[tuple[Tensor, Tensor]] = []
     sentences = list(range(len(paths)))
-    token_ids = torch.full((len(paths),), bos_id, dtype=torch.long, device=device)
+    token_ids = torch.full((len(paths),), request.bos_id, dtype=torch.long, device=device)
     parents: Tensor | None = None
     for step in range(last_step + 1):
+        request.before_step()
         token_ids, log_probs = choose(token_ids, parents, step, sentences)
         unread.append((token_ids, log_probs))
         parents = None
         if (step + 1) % steps_between_looks and step < last_step:
             continue
-        _read(unread, [paths[sentence] for sentence in sentences], eos_id)
+        _read(unread, [paths[sentence] for sentence in sentences], request.eos_id)
+        if request.on_tokens is not None:
+            for sentence in sentences:
+                if news := paths[sentence].news():
+                    request.on_tokens(sentence, news)
         rows = [row for row, sentence in enumerate(sentences) if paths[sentence].finish_reason is None]
         if not rows:
             break
@@ -57,7 +56,7 @@ def follow_paths(
             parents = torch.tensor(rows, device=device)
             token_ids = token_ids[parents]
             sentences = [sentences[row] for row in rows]
-    return [path.hypothesis(alpha) for path in paths]
+    return [path.hypothesis(request.length_penalty) for path in paths]
 
 
 @dataclass(slots=True)
@@ -68,6 +67,7 @@ class Path:
     token_ids: list[int] = field(default_factory=list)
     log_probs: list[float] = field(default_factory=list)
     finish_reason: FinishReason | None = None
+    num_told: int = 0
 
     def append(self, token_id: int, log_prob: float, eos_id: int) -> None:
         """Take the next token, unless the path has ended; then it was written unwatched and counts for nothing."""
@@ -84,10 +84,16 @@ class Path:
         if len(self.token_ids) == self.max_length:
             self.finish_reason = "length"
 
-    def hypothesis(self, alpha: float) -> Hypothesis:
-        """Return where the path led, scored with the length penalty of exponent `alpha`."""
+    def news(self) -> list[int]:
+        """Return the tokens that were not told yet."""
+        news = self.token_ids[self.num_told :]
+        self.num_told = len(self.token_ids)
+        return news
+
+    def hypothesis(self, length_penalty: float) -> Hypothesis:
+        """Return where the path led, and its score."""
         assert self.finish_reason is not None, "every path ends at its cap at the latest"
-        return finish(self.token_ids, self.log_probs, self.finish_reason, alpha=alpha)
+        return finish(self.token_ids, self.log_probs, self.finish_reason, length_penalty=length_penalty)
 
 
 def _read(unread: list[tuple[Tensor, Tensor]], paths: Sequence[Path], eos_id: int) -> None:

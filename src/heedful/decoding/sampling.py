@@ -15,7 +15,7 @@ from heedful.decoding.constraints import Constraints
 from heedful.decoding.hypothesis import Hypothesis
 from heedful.decoding.paths import follow_paths
 from heedful.decoding.protocol import Decodable, State
-from heedful.decoding.search import check_request
+from heedful.decoding.request import SearchRequest
 from heedful.errors import UserError
 
 
@@ -24,38 +24,32 @@ def sample(
     model: Decodable[State],
     source_ids: Tensor,
     source_mask: Tensor,
+    request: SearchRequest,
     *,
-    bos_id: int,
-    eos_id: int,
-    max_lengths: Tensor | Sequence[int],
     generators: Sequence[torch.Generator],
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
-    forbidden_ids: Sequence[int] = (),
-    length_penalty: float = 0.0,
-    min_length: int = 0,
-    prefix_ids: Sequence[Sequence[int]] | None = None,
 ) -> list[Hypothesis]:
     """Draw one output for each sentence of the batch.
 
     source_ids int64 and source_mask bool [batch, source_len]; generators [batch], on the CPU. `top_k` draws from the k
     most probable tokens only, `top_p` from the fewest tokens that have probability p together; both apply after the
-    temperature. The other arguments are those of `search`.
+    temperature. Of the request, what belongs to beams is not looked at.
     """
-    caps = [int(length) for length in (max_lengths.tolist() if isinstance(max_lengths, Tensor) else max_lengths)]
-    check_request(len(source_ids), caps, prefix_ids)
+    caps = request.max_lengths
+    request.check_batch(len(source_ids))
     _check_sampling(len(caps), len(generators), temperature, top_k, top_p)
     if not caps:
         return []
     device = source_ids.device
-    constraints = Constraints(
-        eos_id=eos_id, forbidden_ids=forbidden_ids, min_length=min_length, prefix_ids=prefix_ids, device=device
-    )
+    constraints = Constraints(request, device)
     # Each sentence draws for its own cap, not the longest: the generator is left as if it had been alone.
     uniform = [torch.rand(cap, generator=generator) for cap, generator in zip(caps, generators, strict=True)]
     draws = pad_sequence(uniform, batch_first=True).to(device)  # [batch, target_len]
-    state = model.start(source_ids, source_mask, max_rows=len(caps), max_len=max(caps))
+    state = model.start(
+        source_ids, source_mask, max_rows=len(caps), max_len=max(caps), before_layer=request.before_step
+    )
 
     def choose(token_ids: Tensor, parents: Tensor | None, step: int, sentences: Sequence[int]) -> tuple[Tensor, Tensor]:
         log_probs = constraints.distribution(model, state, token_ids, parents, step=step, sentences=sentences)
@@ -63,7 +57,7 @@ def sample(
         next_ids = draw_tokens(log_probs / temperature, draws[rows, step], top_k=top_k, top_p=top_p)
         return next_ids, log_probs.gather(1, next_ids.unsqueeze(1)).squeeze(1)
 
-    return follow_paths(choose, max_lengths=caps, bos_id=bos_id, eos_id=eos_id, alpha=length_penalty, device=device)
+    return follow_paths(choose, request, device)
 
 
 def draw_tokens(logits: Tensor, draws: Tensor, *, top_k: int | None = None, top_p: float | None = None) -> Tensor:
@@ -94,7 +88,7 @@ def _check_sampling(
         raise UserError(f"`generators` must have one entry for each of {batch} sentences, but has {num_generators}.")
     if not temperature > 0:
         raise UserError(
-            f"`temperature` must be greater than 0, but is {temperature}. Use `search` for the best output."
+            f"`temperature` must be greater than 0, but is {temperature}. Use a search for the best output."
         )
     check_choice(top_k, top_p)
 

@@ -16,7 +16,7 @@ from heedful.storage.locate import find_model_folder
 from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.translated import Alternative, Translation
 from heedful.tasks.translation.translator import Translator
-from heedful.text.tokenizer import SPACE_MARK
+from heedful.text.words import SPACE_MARK, begins_word
 
 LANGUAGES = {"en": "English", "de": "German", "fr": "French", "zh": "Chinese"}
 
@@ -45,8 +45,6 @@ OUT_OF_DOMAIN: tuple[tuple[str, str, str], ...] = (
     ("en", "de", "hjkl fdsa uiop rewq vbnm"),
 )
 """A contract, a thought, and a cat on the keyboard: nothing of the kind was in the training text."""
-
-_CLOSING = frozenset(".,;:!?…。，；：！？、")
 
 
 @dataclass(frozen=True)
@@ -103,24 +101,13 @@ def words_of(alternative: Alternative) -> list[Word]:
     pieces = list(zip(alternative.tokens, alternative.token_log_probs, strict=True))
     if alternative.finish_reason == "eos":
         pieces = pieces[:-1]
-    begins = [0, *(number + 1 for number, (one, next_) in enumerate(pairwise(pieces)) if _divided(one[0], next_[0]))]
+    begins = [0, *(number + 1 for number, (one, next_) in enumerate(pairwise(pieces)) if begins_word(one[0], next_[0]))]
     words = []
     for start, end in pairwise([*begins, len(pieces)] if pieces else [0]):
         spelling = "".join(piece for piece, _ in pieces[start:end])
         probability = math.exp(sum(log_prob for _, log_prob in pieces[start:end]))
         words.append(Word(spelling.replace(SPACE_MARK, ""), probability, spelling.startswith(SPACE_MARK)))
     return [word for word in words if word.text]
-
-
-def _divided(piece: str, next_piece: str) -> bool:
-    """Say whether a new word begins with the second piece: after a space, at a full stop, around Chinese."""
-    if next_piece.startswith(SPACE_MARK) or next_piece[0] in _CLOSING:
-        return True
-    return _is_chinese(piece[-1]) or _is_chinese(next_piece[0])
-
-
-def _is_chinese(character: str) -> bool:
-    return "\u2e80" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef"
 
 
 def _ask(translator: Translator, source: str, target: str, texts: Sequence[str], n_best: int = 1) -> list[Translation]:

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 
 from heedful.errors import UserError
 from heedful.insight.attention_weights import KINDS, Floats, Kind, attention_modules
-from heedful.insight.trace import Trace, forced_log_probs
+from heedful.insight.forced_pair import ForcedPair
+from heedful.insight.trace import forced_log_probs
 from heedful.models.transformer import Transformer
 from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention
 from heedful.nn.layers import DecoderLayer, EncoderLayer
@@ -78,30 +79,36 @@ def switched_off(model: Transformer, parts: Collection[Part]) -> Iterator[None]:
 
 
 @on_one_thread()
-def ablate(translator: Translator, trace: Trace, parts: Collection[Part], *, beam_size: int | None = None) -> Ablation:
-    """Translate a traced text once more without `parts`, and ask what they did for the old translation.
+def ablate(
+    translator: Translator, pair: ForcedPair, parts: Collection[Part], *, beam_size: int | None = None
+) -> Ablation:
+    """Translate a traced sentence once more without `parts`, and ask what they did for the old translation.
 
-    What the traced translation was made to begin with, the new one begins with, too.
+    What the old translation was made to begin with, the new one begins with, too.
     """
     model, tokenizer = translator.readable_model, translator.tokenizer
     for part in parts:
         _check(model, part)
-    source_ids = [token.id for token in trace.source_tokens]
-    output_ids = [token.id for token in trace.target_tokens]
+    output_ids = pair.output_ids
+
+    def log_prob() -> float:
+        log_probs, _ = forced_log_probs(translator, model, pair.source_ids, output_ids)
+        return float(log_probs[range(len(output_ids)), output_ids].sum())
+
+    whole = log_prob()
     with switched_off(model, parts):
-        found = translator.with_model(model).hypotheses(
-            source_ids, beam_size=beam_size, prefix_ids=output_ids[: trace.num_forced]
-        )[0]
-        log_probs, _ = forced_log_probs(translator, model, source_ids, output_ids)
-    old = float(log_probs[range(len(output_ids)), output_ids].sum())
+        found = translator.with_model(model).hypothesis(
+            pair.source_ids, beam_size=beam_size, prefix_ids=output_ids[: pair.num_forced]
+        )
+        old = log_prob()
     text = one_line(tokenizer.decode_target(found.token_ids))
-    return Ablation(text, found.score, found.log_prob, old, old - trace.forced_log_prob)
+    return Ablation(text, found.score, found.log_prob, old, old - whole)
 
 
 @on_one_thread()
 @torch.no_grad()
 def head_changes(
-    translator: Translator, trace: Trace, *, before_pass: Callable[[], None] = lambda: None
+    translator: Translator, pair: ForcedPair, *, before_pass: Callable[[], None] = lambda: None
 ) -> dict[Kind, Floats]:
     """Switch off every head by itself: how the log-probability of the translation changes, [layers, heads] by use.
 
@@ -109,9 +116,9 @@ def head_changes(
     """
     model = translator.readable_model
     device = next(model.parameters()).device
-    source_ids = torch.tensor([[token.id for token in trace.source_tokens]], device=device)
-    input_ids = torch.tensor([[token.id for token in trace.input_tokens]], device=device)
-    output_ids = torch.tensor([token.id for token in trace.target_tokens], device=device)
+    source_ids = torch.tensor([pair.source_ids], device=device)
+    input_ids = torch.tensor([pair.input_ids], device=device)
+    output_ids = torch.tensor(pair.output_ids, device=device)
 
     def log_prob(memory: Tensor) -> float:
         before_pass()
@@ -122,7 +129,7 @@ def head_changes(
     whole = log_prob(memory)
     changes: dict[Kind, Floats] = {}
     for kind in KINDS:
-        changes[kind] = np.zeros(trace.weights[kind].shape[:2], dtype=np.float32)
+        changes[kind] = np.zeros((len(attention_modules(model)[kind]), model.num_heads), dtype=np.float32)
         for layer, head in np.ndindex(*changes[kind].shape):
             with switched_off(model, [Head(kind, layer, head)]):
                 # The decoder's heads leave the encoder's output as it is.

@@ -16,7 +16,7 @@ from torch import nn
 
 from heedful.errors import UserError
 from heedful.insight.attention_weights import Floats, Kind, attention_modules
-from heedful.insight.trace import Trace
+from heedful.insight.forced_pair import ForcedPair
 from heedful.models.transformer import Transformer
 from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention
 
@@ -47,27 +47,12 @@ class AttentionCell:
     """The cell itself."""
 
 
+@torch.no_grad()
 def open_cell(
-    model: Transformer, trace: Trace, kind: Kind, *, layer: int, head: int, row: int, column: int
+    model: Transformer, pair: ForcedPair, kind: Kind, *, layer: int, head: int, row: int, column: int
 ) -> AttentionCell:
     """Compute one cell of `trace.attention(kind, layer, head)` step by step; `model` is the `readable_model`."""
-    source_ids, input_ids = ([token.id for token in tokens] for tokens in (trace.source_tokens, trace.input_tokens))
-    return open_cell_of(model, source_ids, input_ids, kind, layer=layer, head=head, row=row, column=column)
-
-
-@torch.no_grad()
-def open_cell_of(
-    model: Transformer,
-    source_ids: Sequence[int],
-    input_ids: Sequence[int],
-    kind: Kind,
-    *,
-    layer: int,
-    head: int,
-    row: int,
-    column: int,
-) -> AttentionCell:
-    """Compute one cell of the pass over what the encoder reads and what the decoder reads, without a trace of it."""
+    source_ids, input_ids = pair.source_ids, pair.input_ids
     num_rows = len(source_ids if kind == "encoder" else input_ids)
     num_columns = len(input_ids if kind == "decoder" else source_ids)
     for name, value, count in (

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from heedful.insight.attention_weights import Floats
+from heedful.insight.forced_pair import ForcedPair
 from heedful.insight.tokens import merge_words
-from heedful.insight.trace import Trace
 from heedful.models.transformer import Transformer
 from heedful.tasks.device import on_one_thread
 
@@ -42,38 +42,38 @@ class Attribution:
 
 @on_one_thread()
 @torch.no_grad()
-def attribute(model: Transformer, trace: Trace, *, before_pass: Callable[[], None] = lambda: None) -> Attribution:
+def attribute(model: Transformer, pair: ForcedPair, *, before_pass: Callable[[], None] = lambda: None) -> Attribution:
     """Attribute a traced translation to its source; `model` is the translator's `readable_model`.
 
     `before_pass` is called before every pass of the model, of which there are many for a long text; it may raise.
     """
     device = next(model.parameters()).device
-    source_ids = torch.tensor([[token.id for token in trace.source_tokens]], device=device)
+    source_ids = torch.tensor([pair.source_ids], device=device)
     vectors = model.source_embedding(source_ids)  # [batch, source_len, dim]
     mean = model.source_embedding.weight.mean(dim=0) * model.source_embedding.scale  # [dim]
-    spans = _spans(trace)
+    spans = _spans(pair)
     hidden = vectors.repeat(1 + len(spans), 1, 1)  # [rows, source_len, dim]: nothing is hidden in the first
     for row, (first, end) in enumerate(spans, start=1):
         hidden[row, first:end] = mean
-    log_probs = _log_probs(model, trace, hidden, before_pass)  # [rows, target_len]
-    by_token = np.zeros((len(trace.target_tokens), len(trace.source_tokens)), dtype=np.float32)
+    log_probs = _log_probs(model, pair, hidden, before_pass)  # [rows, target_len]
+    by_token = np.zeros((len(pair.target_tokens), len(pair.source_tokens)), dtype=np.float32)
     for row, (first, end) in enumerate(spans, start=1):
         by_token[:, first:end] = (log_probs[0] - log_probs[row]).float().cpu().numpy()[:, None]
     return Attribution(by_token)
 
 
-def _spans(trace: Trace) -> list[tuple[int, int]]:
+def _spans(pair: ForcedPair) -> list[tuple[int, int]]:
     """Return the source tokens that are hidden together: those of a word, and each symbol by itself."""
-    words = [(word.first, word.end) for word in merge_words(trace.source_tokens, trace.source)]
-    symbols = [(place, place + 1) for place, token in enumerate(trace.source_tokens) if token.is_special]
+    words = [(word.first, word.end) for word in merge_words(pair.source_tokens, pair.source)]
+    symbols = [(place, place + 1) for place, token in enumerate(pair.source_tokens) if token.is_special]
     return words + symbols
 
 
-def _log_probs(model: Transformer, trace: Trace, vectors: Tensor, before_pass: Callable[[], None]) -> Tensor:
+def _log_probs(model: Transformer, pair: ForcedPair, vectors: Tensor, before_pass: Callable[[], None]) -> Tensor:
     """Make the model write the translation from each of vectors [rows, source_len, dim]: [rows, target_len]."""
     device = vectors.device
-    input_ids = torch.tensor([[token.id for token in trace.input_tokens]], device=device)
-    output_ids = torch.tensor([[token.id for token in trace.target_tokens]], device=device)
+    input_ids = torch.tensor([pair.input_ids], device=device)
+    output_ids = torch.tensor([pair.output_ids], device=device)
     num_rows = max(1, _MAX_LOGITS // (output_ids.size(1) * model.target_embedding.weight.size(0)))
     found = []
     for start in range(0, len(vectors), num_rows):

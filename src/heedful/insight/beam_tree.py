@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from heedful.decoding import BeamStep
-from heedful.decoding.length_penalty import length_penalty
+from heedful.decoding.length_penalty import penalty_of
 
 Fate = Literal["extended", "pruned", "finished", "beaten"]
 """What became of a candidate:
@@ -83,13 +83,13 @@ def grow_tree(
     *,
     sentence: int,
     beam_size: int,
-    alpha: float,
+    length_penalty: float,
     eos_id: int,
     spell: Callable[[int], str],
 ) -> BeamTree | None:
     """Make the tree of one sentence of a recorded search; None when nothing ended, as when a model gives no numbers.
 
-    `alpha` is the exponent of the length penalty; `spell` gives the piece of an id.
+    `spell` gives the piece of an id.
     """
     nodes: list[BeamNode] = []
     slots: dict[int, int | None] = {0: None}
@@ -100,21 +100,21 @@ def grow_tree(
         line = int(lines[0])
         made = [
             replace(node, id=len(nodes) + number, text=spell(node.token_id))
-            for number, node in enumerate(_nodes_of(step, line, slots, beam_size, alpha, eos_id))
+            for number, node in enumerate(_nodes_of(step, line, slots, beam_size, length_penalty, eos_id))
         ]
         continued = {node.parent for node in made if node.fate != "pruned"}
         for barren in (node for node in slots.values() if node is not None and node not in continued):
             nodes[barren] = replace(nodes[barren], ended_at=step.step)
         nodes.extend(made)
         slots = {int(slot): node.id for node in made if (slot := step.next_slots[line, node.rank]) >= 0}
-    return _judge(nodes, beam_size, alpha)
+    return _judge(nodes, beam_size, length_penalty)
 
 
 def _nodes_of(
-    step: BeamStep, line: int, slots: dict[int, int | None], beam_size: int, alpha: float, eos_id: int
+    step: BeamStep, line: int, slots: dict[int, int | None], beam_size: int, length_penalty: float, eos_id: int
 ) -> Iterable[BeamNode]:
     """Yield the candidates of one step, best first; those that ended are all "beaten" until the best is known."""
-    penalty = length_penalty(step.step + 1, alpha)
+    penalty = penalty_of(step.step + 1, length_penalty)
     at_cap = bool((step.is_finished[line] & (step.token_ids[line] != eos_id)).any())  # the longest output allowed
     num_open = 0
     for rank in np.flatnonzero(step.log_probs[line] > -np.inf).tolist():
@@ -145,11 +145,11 @@ def _nodes_of(
         )
 
 
-def _judge(nodes: Sequence[BeamNode], beam_size: int, alpha: float) -> BeamTree | None:
+def _judge(nodes: Sequence[BeamNode], beam_size: int, length_penalty: float) -> BeamTree | None:
     """Name the winner: the ending with the best score, of equal ones the first."""
     endings = [node for node in nodes if node.is_end and node.fate == "beaten"]
     if not endings:
         return None
     best = max(endings, key=lambda node: (node.score, -node.id))
     judged = [replace(node, fate="finished") if node is best else node for node in nodes]
-    return BeamTree(tuple(judged), beam_size, alpha, best.id)
+    return BeamTree(tuple(judged), beam_size, length_penalty, best.id)

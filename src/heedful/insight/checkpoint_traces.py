@@ -11,6 +11,7 @@ import torch
 from safetensors import SafetensorError
 
 from heedful.config.load import load_config
+from heedful.decoding import Stepwise
 from heedful.errors import ModelFolderError, UserError
 from heedful.insight.trace import Trace, trace_translation
 from heedful.models.build import construct_model
@@ -18,7 +19,8 @@ from heedful.tasks.device import choose_device
 from heedful.tasks.run_folder import CONFIG, TOKENIZER, has_begun
 from heedful.tasks.translation.data import direction_of
 from heedful.tasks.translation.directions import Directions
-from heedful.tasks.translation.translator import Translator, max_positions
+from heedful.tasks.translation.request import TranslationRequest
+from heedful.tasks.translation.translator import Traits, Translator, max_positions
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.durability.averaging import average_checkpoints
 from heedful.training.durability.checkpoint import list_checkpoints
@@ -46,7 +48,7 @@ def trace_checkpoints(
     """Trace a text with the checkpoints of a run, earliest first, one after the other as they are asked for.
 
     `steps` None takes all there are. With a `hypothesis` every checkpoint writes the same text, and the pictures can be
-    compared place by place. Other arguments are those of `trace_translation`.
+    compared place by place. Other arguments are those of `Translator.translate`.
     """
     folder = Path(run_folder)
     if not has_begun(folder):
@@ -58,9 +60,10 @@ def trace_checkpoints(
     if not checkpoints:
         raise UserError(f"The run {folder} has no checkpoints yet. Wait for its first.")
     translator = _untrained(folder, choose_device(device))
+    (plan,) = translator.plan([text], TranslationRequest(from_, to))
     for step in sorted(checkpoints if steps is None else set(steps)):
         _fill(translator, checkpoints[step])
-        trace = trace_translation(translator, text, to=to, from_=from_, beam_size=beam_size, hypothesis=hypothesis)
+        trace = trace_translation(translator, plan, beam_size=beam_size, hypothesis=hypothesis)
         yield CheckpointTrace(step, trace)
 
 
@@ -106,12 +109,10 @@ def _untrained(folder: Path, device: torch.device) -> Translator:
         pad_id=tokenizer.pad_id,
     )
     return Translator(
-        model.to(device).eval(),
+        Stepwise(model.to(device).eval()),
         tokenizer,
         config.decoding,
-        source_language=config.data.source_language,
-        target_language=config.data.target_language,
-        device=device,
-        max_positions=max_positions(config.model),
-        directions=Directions(list(dict.fromkeys(direction_of(corpus, config.data) for corpus in config.data.train))),
+        Directions(list(dict.fromkeys(direction_of(corpus, config.data) for corpus in config.data.train))),
+        device,
+        Traits(max_positions(config.model)),
     )

@@ -7,8 +7,8 @@ import torch
 
 from heedful.errors import UserError
 from heedful.insight.attention_weights import Floats, watch_attention
+from heedful.insight.forced_pair import MAX_TOKENS
 from heedful.insight.tokens import Token, source_tokens
-from heedful.insight.trace import MAX_TOKENS
 from heedful.tasks.classification.classifier import Classification, Classifier
 
 

@@ -6,9 +6,8 @@ Words are put together from tokens here as well. Knows tokenizers and text; know
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from heedful.text.tokenizer import SPACE_MARK, Tokenizer
-
-_FIRST_CJK = "\u2e80"
+from heedful.text.tokenizer import Tokenizer
+from heedful.text.words import begins_word
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,7 @@ def target_tokens(tokenizer: Tokenizer, token_ids: Sequence[int]) -> list[Token]
 def merge_words(tokens: Sequence[Token], text: str) -> list[Word]:
     """Put the tokens of a text together into words; symbols belong to none.
 
-    A word begins at a space mark and, since Chinese and Japanese write no spaces, at every token of these scripts.
-    Punctuation stays apart from the word it follows.
+    Where a word begins is said by text/words.py.
     """
     return [
         Word(text[tokens[first].start : tokens[end - 1].end].strip() or tokens[first].text, first, end)
@@ -93,15 +91,8 @@ def _word_bounds(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 
 def _begins_word(before: Token, token: Token) -> bool:
-    if before.text == SPACE_MARK or (token.start, token.end) == (before.start, before.end):
-        return False  # the word has only been opened; the bytes of one character stay together
-    here, there = token.text[:1], before.text[-1:]
-    apart = here >= _FIRST_CJK or there >= _FIRST_CJK
-    return here == SPACE_MARK or apart or _is_mark(token.text) != _is_mark(before.text)
-
-
-def _is_mark(piece: str) -> bool:
-    return not any(character.isalnum() for character in piece)
+    is_same_place = (token.start, token.end) == (before.start, before.end)  # several tokens for one character
+    return not is_same_place and begins_word(before.text, token.text)
 
 
 def _common_length(first: str, second: str) -> int:

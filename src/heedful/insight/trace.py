@@ -16,20 +16,19 @@ from torch import Tensor
 
 from heedful.decoding import Hypothesis, StepList
 from heedful.decoding.hypothesis import finish
-from heedful.decoding.length_penalty import length_penalty
+from heedful.decoding.length_penalty import penalty_of
 from heedful.errors import HeedfulError, UserError
 from heedful.insight.attention_weights import KINDS, Floats, Kind, forced_pass
 from heedful.insight.beam_tree import BeamTree, grow_tree
-from heedful.insight.tokens import Token, source_tokens, target_tokens
+from heedful.insight.forced_pair import ForcedPair, check_ids, check_length, read_tokens, written_tokens
+from heedful.insight.tokens import Token
 from heedful.models.transformer import Transformer
 from heedful.tasks.device import on_one_thread
 from heedful.tasks.translation.doubts import OutputWarning
-from heedful.tasks.translation.plan import Unit, without_surrogates
+from heedful.tasks.translation.plan import TextPlan, Unit, without_surrogates
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import one_line
-
-MAX_TOKENS = 128
-"""The longest text that is traced: beyond it nobody can read the picture, and it grows with the square."""
 
 _TOP = 8  # tokens listed at each step
 _NO_NUMBERS = "The model gives no usable probabilities for this text (NaN), so there is nothing to see."
@@ -58,27 +57,15 @@ class Step:
     """The most probable tokens, best first."""
 
 
-@dataclass(frozen=True)
-class Trace:
+@dataclass(frozen=True, kw_only=True)
+class Trace(ForcedPair):
     """A translation and how it came about."""
-
-    source: str
-    """The text that was read: what was given or, on the way through a third language, what that way made of it."""
 
     text: str
     """The translation."""
 
     source_language: str | None
     target_language: str
-    source_tokens: tuple[Token, ...]
-    """What the encoder read: the language tag, where the model has languages, the text, the end symbol."""
-
-    target_tokens: tuple[Token, ...]
-    """What was written, the end symbol included; row i of decoder and cross-attention is the writing of token i."""
-
-    input_tokens: tuple[Token, ...]
-    """What the decoder read to write them: the start symbol, then all but the last."""
-
     log_prob: float
     score: float
     """Log-probability divided by the length penalty."""
@@ -103,9 +90,6 @@ class Trace:
 
     sentence: int = 0
     """Which of them, from 0."""
-
-    num_forced: int = 0
-    """How many of the first tokens were given and not searched for; the tree has one node for each of them."""
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -141,42 +125,35 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What the model is given: the last step of a route, as ids."""
+class _Reading:
+    """What the model is given: the last step of a route."""
 
     unit: Unit
     source_language: str | None
     target_language: str
-    tokens: list[Token]
+    tokens: tuple[Token, ...]
     warnings: tuple[OutputWarning, ...]
     sentences: tuple[str, ...]
     sentence: int
-
-    @property
-    def source_ids(self) -> list[int]:
-        """The ids the encoder reads."""
-        return list(self.unit.source_ids)
 
 
 @on_one_thread()
 def trace_translation(
     translator: Translator,
-    text: str,
+    plan: TextPlan,
     *,
-    to: str | None = None,
-    from_: str | None = None,
     beam_size: int | None = None,
     sentence: int = 0,
     hypothesis: str | None = None,
     prefix_ids: Sequence[int] = (),
 ) -> Trace:
-    """Translate one sentence of a text and keep everything that is to be seen.
+    """Translate one sentence of a planned text and keep everything that is to be seen.
 
-    The text is cut as `Translator.translate` cuts it, and `sentence` says which of the parts is looked into, from 0.
-    With `hypothesis` nothing is searched for: the model is made to write this text. With `prefix_ids` the search goes
-    on from these tokens. Languages and `beam_size` are as in `Translator.translate`.
+    `sentence` says which of the plan's units is looked into, from 0. With `hypothesis` nothing is searched for: the
+    model is made to write this text. With `prefix_ids` the search goes on from these tokens. `beam_size` is as in
+    `Translator.translate`.
     """
-    reading = read_text(translator, text, to=to, from_=from_, sentence=sentence, beam_size=beam_size)
+    reading = _read(translator, plan, sentence, beam_size)
     model = translator.readable_model
     if hypothesis is not None:
         if prefix_ids:
@@ -185,14 +162,14 @@ def trace_translation(
     check_ids("prefix_ids", prefix_ids, translator)
     recorder = StepList()
     beam = translator.decoding.beam_size if beam_size is None else beam_size
-    found = translator.hypotheses(reading.source_ids, beam_size=beam, prefix_ids=prefix_ids, recorder=recorder)[0]
+    found = translator.hypothesis(reading.unit.source_ids, beam_size=beam, prefix_ids=prefix_ids, recorder=recorder)
     if found.finish_reason == "error":
         raise HeedfulError(_NO_NUMBERS)
     tree = grow_tree(
         recorder.steps,
         sentence=0,
         beam_size=beam,
-        alpha=translator.decoding.length_penalty,
+        length_penalty=translator.decoding.length_penalty,
         eos_id=translator.tokenizer.eos_id,
         spell=translator.tokenizer.target_piece,
     )
@@ -200,24 +177,11 @@ def trace_translation(
     return replace(_trace(translator, model, reading, found, tree, doubts), num_forced=len(prefix_ids))
 
 
-def read_text(
-    translator: Translator,
-    text: str,
-    *,
-    to: str | None,
-    from_: str | None,
-    sentence: int = 0,
-    beam_size: int | None = None,
-) -> Reading:
-    """Settle the languages, cut a text and encode one of its sentences; refuse what cannot be shown.
-
-    `beam_size` is for a way through a third language.
-    """
-    translator.directions.check(from_, to)
-    if not text.strip():
-        raise UserError("The text to look into must not be empty, but is.")
-    (plan,) = translator.planner.plan([text], from_, to)
+def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int | None) -> _Reading:
+    """Take one sentence of a plan, by way of a third language as far as its last step; refuse what cannot be shown."""
     units, route = plan.units, plan.route
+    if not plan.text.strip():
+        raise UserError("The text to look into must not be empty, but is.")
     if route.is_unknown:
         raise UserError(
             f"The text must be in one of the model's languages, but {route.found}. "
@@ -234,22 +198,13 @@ def read_text(
         warnings = (OutputWarning("one_of_several", message),)
     while len(unit.steps) > 1:
         middle, *rest = unit.steps
-        (made,) = translator.translate_units([replace(unit, steps=(middle,))], beam_size=beam_size)
+        (made,) = translator.translate_units([replace(unit, steps=(middle,))], TranslationRequest(beam_size=beam_size))
         unit = translator.planner.units([made.text], [tuple(rest)])[0][0]
         message = f'the text came from "{source_language}" through "{middle}"; what is shown is the last step.'
         warnings, source_language = (*warnings, OutputWarning("pivot", message)), middle
-    tag = route.target if translator.tokenizer.languages else None
-    tokens = source_tokens(translator.tokenizer, unit.text, tag)
-    _check_length("The sentence", len(tokens), min(MAX_TOKENS, translator.max_source_tokens()))
+    tokens = read_tokens(translator, unit.text, route.target)
     sentences = tuple(one.text for one in units)
-    return Reading(unit, source_language, route.target, tokens, warnings, sentences, sentence)
-
-
-def check_ids(name: str, token_ids: Sequence[int], translator: Translator) -> None:
-    """Refuse ids that no token of the target has."""
-    size = translator.tokenizer.target_vocab_size
-    if odd := [id_ for id_ in token_ids if not 0 <= id_ < size]:
-        raise UserError(f"`{name}` must have ids between 0 and {size - 1}, but has {odd[0]}.")
+    return _Reading(unit, source_language, route.target, tokens, warnings, sentences, sentence)
 
 
 def forced_log_probs(
@@ -264,48 +219,47 @@ def forced_log_probs(
     return log_probs[0], {kind: tensor[:, 0] for kind, tensor in weights.items()}
 
 
-def _force(translator: Translator, model: Transformer, reading: Reading, text: str) -> Hypothesis:
+def _force(translator: Translator, model: Transformer, reading: _Reading, text: str) -> Hypothesis:
     """Make a hypothesis of a given text."""
     output_ids = translator.tokenizer.encode_target(without_surrogates(text))
-    _check_length("The hypothesis", len(output_ids), MAX_TOKENS)
-    log_probs, _ = forced_log_probs(translator, model, reading.source_ids, output_ids)
+    check_length("The hypothesis", len(output_ids))
+    log_probs, _ = forced_log_probs(translator, model, reading.unit.source_ids, output_ids)
     values = log_probs[range(len(output_ids)), output_ids].tolist()
-    return finish(output_ids[:-1], values, "eos", alpha=translator.decoding.length_penalty)
+    return finish(output_ids[:-1], values, "eos", length_penalty=translator.decoding.length_penalty)
 
 
 def _trace(
     translator: Translator,
     model: Transformer,
-    reading: Reading,
+    reading: _Reading,
     found: Hypothesis,
     tree: BeamTree | None,
     doubts: tuple[OutputWarning, ...],
 ) -> Trace:
     tokenizer = translator.tokenizer
     output_ids = [*found.token_ids, tokenizer.eos_id][: len(found.token_log_probs)]
-    log_probs, weights = forced_log_probs(translator, model, reading.source_ids, output_ids)
+    log_probs, weights = forced_log_probs(translator, model, reading.unit.source_ids, output_ids)
     if bool(log_probs.isnan().any()):
         raise HeedfulError(_NO_NUMBERS)
     steps = _steps(translator, log_probs, output_ids)
-    written = target_tokens(tokenizer, output_ids)
-    start = Token(tokenizer.target_piece(tokenizer.bos_id), tokenizer.bos_id, 0, 0, is_special=True)
+    written = written_tokens(tokenizer, output_ids)
     assert found.finish_reason != "error", "whoever searched has refused it"
     return Trace(
         source=reading.unit.text,
         text=one_line(tokenizer.decode_target(output_ids)),
         source_language=reading.source_language,
         target_language=reading.target_language,
-        source_tokens=tuple(reading.tokens),
-        target_tokens=tuple(written),
-        input_tokens=(start, *written[:-1]),
+        source_tokens=reading.tokens,
+        target_tokens=written[1:],
+        input_tokens=written[:-1],
         log_prob=found.log_prob,
-        score=found.log_prob / length_penalty(len(output_ids), translator.decoding.length_penalty),
+        score=found.log_prob / penalty_of(len(output_ids), translator.decoding.length_penalty),
         finish_reason=found.finish_reason,
         steps=steps,
         beam=tree,
         weights={kind: tensor.float().cpu().numpy() for kind, tensor in weights.items()},
         forced_log_prob=sum(step.log_prob for step in steps),
-        engine="float" if translator.model is model else "int8",
+        engine=translator.engine,
         warnings=reading.warnings + doubts,
         sentences=reading.sentences,
         sentence=reading.sentence,
@@ -323,10 +277,3 @@ def _steps(translator: Translator, log_probs: Tensor, output_ids: Sequence[int])
         for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     ]
     return tuple(Step(*parts) for parts in zip(chosen.tolist(), ranks, tops, strict=True))
-
-
-def _check_length(what: str, num_tokens: int, limit: int) -> None:
-    if num_tokens > limit:
-        raise UserError(
-            f"{what} must have at most {limit} tokens to be looked into, but has {num_tokens}. Take a shorter one."
-        )

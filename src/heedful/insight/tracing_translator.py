@@ -3,7 +3,8 @@
 from typing import Literal, overload
 
 from heedful.insight.trace import Trace, trace_translation
-from heedful.tasks.translation.translator import Translator
+from heedful.tasks.translation.request import TranslationRequest
+from heedful.tasks.translation.translator import Text, Translator
 
 
 class TracingTranslator(Translator):
@@ -12,24 +13,13 @@ class TracingTranslator(Translator):
     @overload
     def translate(
         self,
-        text: str,
+        text: Text,
         *,
         to: str | None = None,
         from_: str | None = None,
         beam_size: int | None = None,
         trace: Literal[False] = False,
-    ) -> str: ...
-
-    @overload
-    def translate(
-        self,
-        text: list[str],
-        *,
-        to: str | None = None,
-        from_: str | None = None,
-        beam_size: int | None = None,
-        trace: Literal[False] = False,
-    ) -> list[str]: ...
+    ) -> Text: ...
 
     @overload
     def translate(
@@ -63,8 +53,10 @@ class TracingTranslator(Translator):
         trace: bool = False,
     ) -> str | list[str] | Trace | list[Trace]:
         """Translate a text, or a list of texts; with `trace`, into what shows how: see `Trace`."""
-        if trace and isinstance(text, str):
-            return trace_translation(self, text, to=to, from_=from_, beam_size=beam_size)
-        if trace:
-            return [trace_translation(self, one, to=to, from_=from_, beam_size=beam_size) for one in text]
-        return super().translate(text, to=to, from_=from_, beam_size=beam_size)
+        request = TranslationRequest(from_, to, beam_size)
+        texts = [text] if isinstance(text, str) else text
+        if not trace:
+            translated = [one.text for one in self._translate(texts, request)]
+            return translated[0] if isinstance(text, str) else translated
+        traces = [trace_translation(self, plan, beam_size=beam_size) for plan in self.plan(texts, request)]
+        return traces[0] if isinstance(text, str) else traces

@@ -23,6 +23,7 @@ from heedful.errors import UserError
 from heedful.files import publish_folder
 from heedful.interop.marian_tokenizer import read_marian_json, read_marian_tokenizer, write_marian_tokenizer
 from heedful.interop.marian_weights import layers_from_marian, layers_to_marian
+from heedful.interop.pickled_tensors import read_pickled_tensors
 from heedful.interop.residual_basis import halves_from_interleaved
 from heedful.storage.cards import translator_card
 from heedful.storage.descriptions import TranslatorDescription
@@ -250,10 +251,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 def _read_weights(path: Path) -> dict[str, Tensor]:
     file = path / "model.safetensors"
     if not file.is_file() and (path / "pytorch_model.bin").is_file():
-        raise UserError(
-            f"{path} must hold model.safetensors, but has only pytorch_model.bin, which can run code when it is read.\n"
-            "Convert it where you trust it: MarianMTModel.from_pretrained(folder).save_pretrained(folder)."
-        )
+        return read_pickled_tensors(path / "pytorch_model.bin")
     if not file.is_file():
         raise UserError(f"{file} must exist in a Marian folder, but does not.")
     try:

@@ -1,11 +1,11 @@
 """The Transformer of *Attention Is All You Need* (Vaswani et al., 2017), sections 3.1 to 3.5.
 
-Training reads `forward`: all target positions at once. Search reads `start`, `step` and `step_best`: one position at
-a time, with keys and values kept in a `DecoderCache`. Tests hold the two equal.
+Training reads `forward`: all target positions at once. Search reads `start`, then `step` or `extend`: one position at a
+time, or a few, with keys and values kept in a `DecoderCache`, which `rewind` cuts back. Tests hold the two equal.
 This file knows token ids and masks; it knows no text, no loss and no search.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Literal, cast
 
@@ -59,11 +59,12 @@ class Decoder(nn.Module):
         layers = cast(Iterable[DecoderLayer], self.layers)
         return torch.stack([torch.stack(layer.cross_attention.project_key_value(memory)) for layer in layers])
 
-    def step(self, states: Tensor, cache: DecoderCache) -> Tensor:
-        """Run the newest position alone, states [rows, 1, dim]; returns the same shape."""
+    def extend(self, states: Tensor, cache: DecoderCache) -> Tensor:
+        """Run the newest positions alone, states [rows, length, dim]; returns the same shape."""
+        cache.make_room(states.size(1))
         for number, layer in enumerate(cast(Iterable[DecoderLayer], self.layers)):
-            states = layer.step(states, partial(cache.remember, number), partial(cache.look_up, number))
-        cache.advance()
+            states = layer.extend(states, partial(cache.remember, number), partial(cache.look_up, number))
+        cache.advance(states.size(1))
         return states if self.final_norm is None else self.final_norm(states)
 
 
@@ -174,11 +175,21 @@ class Transformer(nn.Module):
         return logits
 
     @torch.no_grad()
-    def start(self, source_ids: Tensor, source_mask: Tensor | None, *, max_rows: int, max_len: int) -> DecoderCache:
+    def start(
+        self,
+        source_ids: Tensor,
+        source_mask: Tensor | None,
+        *,
+        max_rows: int,
+        max_len: int,
+        before_layer: Callable[[], None] = lambda: None,
+    ) -> DecoderCache:
         """Encode the sentences of a search, source_ids and source_mask [batch, source_len]; one row for each at first.
 
-        The search may hold up to `max_rows` rows and take up to `max_len` steps.
+        The search may hold up to `max_rows` rows and take up to `max_len` steps. `before_layer` is called once, before
+        the encoder; what it raises ends the search.
         """
+        before_layer()
         if source_mask is not None and bool(source_mask.all()):
             source_mask = None
         memory = self.decoder.project_memory(self.encode(source_ids, source_mask))
@@ -190,13 +201,7 @@ class Transformer(nn.Module):
 
         Row r goes on from row parents[r] of the step before, parents [rows]; None lets every row go on from itself.
         """
-        if parents is not None:
-            state.follow(parents)
-        assert token_ids.numel() == state.num_rows, f"{token_ids.numel()} tokens for {state.num_rows} rows"
-        embeddings = self.target_embedding(token_ids.unsqueeze(1))  # [rows, 1, dim]
-        states = self.dropout(self.target_positions(embeddings, start=state.length))
-        hidden = self.decoder.step(states, state).squeeze(1)  # [rows, dim]
-        return self.project(hidden).float()
+        return self.extend(state, token_ids.unsqueeze(1), parents).squeeze(1)
 
     @torch.no_grad()
     def step_best(
@@ -207,6 +212,34 @@ class Transformer(nn.Module):
         token_ids and parents [rows] as for `step`; a `count` above the vocabulary means all of it.
         Returns log-probabilities and token ids, [rows, candidates] each.
         """
-        logits = self.step(state, token_ids, parents)
+        log_probs, ids = self.extend_best(state, token_ids.unsqueeze(1), parents, count=count)
+        return log_probs.squeeze(1), ids.squeeze(1)
+
+    @torch.no_grad()
+    def extend(self, state: DecoderCache, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
+        """Append token_ids [rows, length] and return the logits of what follows each, [rows, length, vocab] in fp32.
+
+        A token sees those before it in its row, as if it had been appended by a `step` of its own; parents as there.
+        """
+        if parents is not None:
+            state.follow(parents)
+        assert token_ids.size(0) == state.num_rows, f"{token_ids.size(0)} lists of tokens for {state.num_rows} rows"
+        states = self.dropout(self.target_positions(self.target_embedding(token_ids), start=state.starts))
+        hidden = self.decoder.extend(states, state)  # [rows, length, dim]
+        return self.project(hidden.flatten(0, 1)).float().view(*token_ids.shape, -1)
+
+    @torch.no_grad()
+    def extend_best(
+        self, state: DecoderCache, token_ids: Tensor, parents: Tensor | None = None, *, count: int
+    ) -> tuple[Tensor, Tensor]:
+        """Append token_ids [rows, length] and return the `count` most probable tokens after each, best first.
+
+        parents [rows] and `count` as for `step_best`. Returns log-probabilities and ids, [rows, length, candidates].
+        """
+        logits = self.extend(state, token_ids, parents)
         best, ids = logits.topk(min(count, logits.size(-1)), dim=-1)
         return best - logits.logsumexp(dim=-1, keepdim=True), ids
+
+    def rewind(self, state: DecoderCache, lengths: Tensor) -> None:
+        """Let every row forget what it has written beyond lengths [rows]."""
+        state.rewind(lengths)

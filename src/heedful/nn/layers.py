@@ -1,8 +1,8 @@
 """One layer of the encoder, one layer of the decoder: section 3.1 of the paper.
 
 A layer is a chain of sub-layers, each wrapped in a residual connection. The two orders of residual and LayerNorm are
-two classes, so that the layers read the same for both. The decoder layer also runs a single position against keys
-and values kept from before; who keeps them is not known here.
+two classes, so that the layers read the same for both. The decoder layer also runs the newest positions alone,
+against keys and values kept from before; who keeps them is not known here.
 """
 
 from collections.abc import Callable
@@ -129,25 +129,26 @@ class DecoderLayer(nn.Module):
         output: Tensor = self.feed_forward_residual(states, self.feed_forward)
         return output
 
-    def step(
+    def extend(
         self,
         states: Tensor,
-        remember: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
+        remember: Callable[[Tensor, Tensor], tuple[Tensor, Tensor, Tensor | None]],
         look_up: Callable[[Tensor], Tensor],
     ) -> Tensor:
-        """Run the newest position alone, states [rows, 1, dim], and return the same shape.
+        """Run the newest positions alone, states [rows, length, dim], and return the same shape.
 
-        `remember` takes its keys and values [rows, heads, 1, head_dim] and returns those of all positions so far,
-        [rows, heads, target_len, head_dim]; `look_up` answers queries [rows, heads, 1, head_dim] from the source.
+        `remember` takes their keys and values [rows, heads, length, head_dim] and returns those of all positions so
+        far, [rows, heads, target_len, head_dim], and a mask of what the newest may see of them; `look_up` answers
+        queries [rows, heads, length, head_dim] from the source.
         """
 
         def attend_to_past(x: Tensor) -> Tensor:
-            """Self-attention on [rows, 1, dim]; causal by itself, since nothing later is there yet."""
+            """Self-attention on [rows, length, dim]."""
             query, key, value = self.self_attention.project(x)
             return self.self_attention.project_output(attend_fused(query, *remember(key, value)))
 
         def attend_to_source(x: Tensor) -> Tensor:
-            """Encoder-decoder attention on [rows, 1, dim]."""
+            """Encoder-decoder attention on [rows, length, dim]."""
             return self.cross_attention.project_output(look_up(self.cross_attention.project_query(x)))
 
         states = self.self_attention_residual(states, attend_to_past)

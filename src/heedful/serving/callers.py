@@ -32,11 +32,9 @@ def current_caller() -> Caller:
     return _current.get(NOBODY)
 
 
-def begin_request(client: str) -> Caller:
+def begin_request(client: str) -> None:
     """Note that this task works for a new request of a client."""
-    caller = Caller(client, next(_numbers))
-    _current.set(caller)
-    return caller
+    _current.set(Caller(client, next(_numbers)))
 
 
 def client_at(address: str | None) -> str:

@@ -7,7 +7,6 @@ room a request is refused by its first line: at many times the capacity there is
 """
 
 import asyncio
-from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -15,19 +14,17 @@ import h11
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from heedful.serving.admission import Admission
 from heedful.serving.callers import client_at
 from heedful.serving.limits import Limits
 from heedful.serving.refusals import Refusal, refuse
-
-Turnstile = Callable[[str, str], Refusal | None]
-"""Says of a path and a client whether its requests are refused at the moment, and how."""
 
 
 class BoundedProtocol(H11Protocol):
     """One connection."""
 
     limits = Limits()
-    turnstile: Turnstile = staticmethod(lambda _, __: None)
+    admission: Admission = staticmethod(lambda _, __: None)
 
     def __init__(self, config: Config, *args: Any, **kwargs: Any) -> None:
         super().__init__(config, *args, **kwargs)
@@ -107,7 +104,7 @@ class BoundedProtocol(H11Protocol):
         method, _, rest = data[:_LONGEST_LINE].partition(b" ")
         if method != b"POST":
             return None
-        return self.turnstile(rest.partition(b" ")[0].decode("latin-1"), self._client)
+        return self.admission(rest.partition(b" ")[0].decode("latin-1"), self._client)
 
     def on_response_complete(self) -> None:
         """Go on with the next request, or part from a client that was answered before it had said everything."""
@@ -152,14 +149,14 @@ class BoundedProtocol(H11Protocol):
         self.loop.call_later(self.limits.linger_seconds, self.transport.abort)
 
 
-def protocol_with(limits: Limits, turnstile: Turnstile) -> type[BoundedProtocol]:
+def protocol_with(limits: Limits, admission: Admission) -> type[BoundedProtocol]:
     """Return the class of connections with these bounds; uvicorn makes the connections itself."""
 
     class WithLimits(BoundedProtocol):
         """One connection, with the bounds of its server."""
 
     WithLimits.limits = limits
-    WithLimits.turnstile = staticmethod(turnstile)
+    WithLimits.admission = staticmethod(admission)
     return WithLimits
 
 

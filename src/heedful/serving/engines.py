@@ -9,17 +9,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
 from heedful.serving.facts import read_facts
 from heedful.serving.labelling import LabellingEngine
 from heedful.serving.limits import Limits
-from heedful.serving.request_queue import Observer, RefusedError
+from heedful.serving.request_queue import Observer
 from heedful.serving.translating import TranslationEngine
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import WritingEngine
 from heedful.storage.locate import find_model_folder
 from heedful.tasks.table import TASKS, task_name_of
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.text.language_detection import known_languages
 
 BUNDLED_ID = "bundled"
@@ -65,15 +65,18 @@ class Engines:
             raise UserError(f"`model` must be one of {', '.join(engine.id for engine in known)}.")
         return chosen
 
-    def find_translator(self, model_id: str | None, source: str | None, target: str | None) -> TranslationEngine:
-        """Return the model of that id, or the first that can be asked for these languages."""
-        for engine in () if model_id is not None else self.of_kind(TranslationEngine):
+    def find_translator(self, model_id: str | None, request: TranslationRequest) -> TranslationEngine:
+        """Return the model of that id, or the first that has these languages; it can then be asked to plan."""
+        first = self.find(TranslationEngine, model_id)
+        refusals = []
+        for engine in self.of_kind(TranslationEngine) if model_id is None else [first]:
             try:
-                engine.translator.directions.check(source, target)
-            except UserError:
-                continue
-            return engine
-        return self.find(TranslationEngine, model_id)  # the refusal of the first is as good as any other's
+                engine.translator.directions.check(request.source, request.target)
+            except UserError as refusal:
+                refusals.append(refusal)
+            else:
+                return engine
+        raise refusals[0]  # that of the first is as good as any other's
 
     @property
     def ids(self) -> list[str]:
@@ -89,19 +92,6 @@ class Engines:
     def is_ready(self) -> bool:
         """Say whether every model would admit a request now."""
         return all(engine.queue.is_ready for engine in self)
-
-    def check_open(self, kind: type[Workplace], client: str) -> None:
-        """Raise `RefusedError` when no model of a kind would admit anything of a client: before a request is read."""
-        refusals = []
-        for engine in self.of_kind(kind):
-            try:
-                engine.queue.check_open(client)
-            except RefusedError as refusal:
-                refusals.append(refusal)
-            else:
-                return
-        if refusals:
-            raise min(refusals, key=lambda refusal: refusal.retry_after)
 
     def drain(self) -> None:
         """Admit nothing more."""
@@ -142,8 +132,7 @@ def load_engines(
 
 
 def _engine_of(engine: Workplace) -> str:
-    is_int8 = isinstance(engine, TranslationEngine) and isinstance(engine.translator.model, Int8Transformer)
-    return "int8" if is_int8 else "float"
+    return engine.translator.engine if isinstance(engine, TranslationEngine) else "float"
 
 
 def ids_of(folders: Sequence[Path]) -> list[str]:

@@ -8,12 +8,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
+from heedful.serving.openapi import EVENTS
 from heedful.serving.rendering import server_sent
 from heedful.serving.request_queue import RefusedError
-from heedful.serving.routing import EVENTS, EventStream, Server, asks, ending_with_error, query_of
+from heedful.serving.routing import Api, EventStream, Server, ending_with_error
 from heedful.serving.runs import JournalReader
 from heedful.serving.trace_requests import JournalQuery, RunFacts
 
@@ -21,32 +21,27 @@ _PAUSE = 0.5  # seconds between two looks
 _SIGN_OF_LIFE = 15.0  # seconds after which a comment is sent, which finds out about clients that are gone
 
 
-def add_runs(app: FastAPI, server: Server) -> None:
+def add_runs(api: Api) -> None:
     """Add the routes of runs."""
+    server = api.server
     listeners = Listeners(server.limits.max_listeners)
 
-    @app.get("/api/runs", response_model=list[RunFacts], tags=["runs"])
+    @api.get("/api/runs", gives=list[RunFacts], tag="runs")
     async def runs() -> Response:
         """List the runs that can be watched: of models, of the folder of runs, and the example."""
         found = await asyncio.to_thread(lambda: [run.facts() for run in server.runs.all()])
         return JSONResponse(found)
 
-    @app.get("/api/runs/{run_id}/journal", openapi_extra=asks(JournalQuery), tags=["runs"])
-    async def journal(run_id: str, request: Request) -> Response:
+    @api.get("/api/runs/{run_id}/journal", JournalQuery, tag="runs")
+    async def journal(asked: JournalQuery, run_id: str) -> Response:
         """Give the journal of a run from some line on, at most 5,000 lines at once; `next` says where to go on."""
-        reader = await _reader(server, run_id, query_of(JournalQuery, request))
+        reader = await _reader(server, run_id, asked)
         return JSONResponse(await asyncio.to_thread(reader.read))
 
-    @app.get(
-        "/api/runs/{run_id}/events",
-        openapi_extra=asks(JournalQuery),
-        response_class=EventStream,
-        responses=EVENTS,
-        tags=["runs"],
-    )
-    async def events(run_id: str, request: Request) -> Response:
+    @api.get("/api/runs/{run_id}/events", JournalQuery, gives=EVENTS, tag="runs")
+    async def events(asked: JournalQuery, run_id: str) -> Response:
         """Give the journal of a run, and then what is added to it, as server-sent events named `journal`."""
-        reader = await _reader(server, run_id, query_of(JournalQuery, request))
+        reader = await _reader(server, run_id, asked)
         listeners.check_room()
         return EventStream(ending_with_error(_follow(server, reader, listeners)))
 

@@ -14,7 +14,7 @@ import hmac
 import ipaddress
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,11 +30,6 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-Admission = Callable[[str], None]
-"""Takes a client and raises `RefusedError` when there is no room for anything of it.
-
-A refusal must cost little, or there soon is no time for answers."""
-
 OPEN_ROUTES = frozenset({"/health"})
 """Answer without the key: a supervisor must be able to ask whether the process lives."""
 
@@ -71,12 +66,12 @@ class Guard:
         access: Access,
         limits: Limits,
         measures: Measures,
-        admissions: Mapping[str, Admission],
+        paths: Collection[str],
         preparation: Preparation,
     ) -> None:
-        """Put the checks before `app`; `admissions` has what must hold before a route's request is read at all."""
+        """Put the checks before `app`, which has routes at `paths`."""
         self._app = app
-        self._admissions = admissions
+        self._paths = paths
         self._preparation = preparation
         self._access = access
         self._limits = limits
@@ -89,13 +84,11 @@ class Guard:
             return
         started = time.monotonic()
         answer = _Answer(send, is_last=_is_ambiguous(scope))
-        caller = begin_request(client_at((scope.get("client") or (None,))[0]))
+        begin_request(client_at((scope.get("client") or (None,))[0]))
         body: bytes | None = None
         try:
             headers = _headers(scope)
             self._check_sender(headers)
-            if (check_open := self._admissions.get(scope["path"])) is not None:
-                check_open(caller.client)
             body = await self._read_body(headers, receive)
             await self._check_key(scope, headers, body)
             await self._serve(scope, body, receive, answer)
@@ -104,7 +97,7 @@ class Guard:
         except Exception as failure:
             await answer.fail(failure, None if body is not None else self._let_finish(receive))
         if answer.status:
-            known = scope["path"] if scope["path"] in self._admissions else "other"
+            known = scope["path"] if scope["path"] in self._paths else "other"
             route = str(getattr(scope.get("route"), "path", known))
             self._measures.on_request(route, answer.status, time.monotonic() - started)
 

@@ -1,55 +1,34 @@
-"""A model whose search can be stopped between two steps, or two layers of the encoder, and listened to.
+"""A generator that can be stopped before it writes, between two steps or two layers of the encoder, and listened to.
 
-It stands between the search and a model and passes everything on unchanged, so that results are the model's own.
+It stands between a translator and what generates, whatever that is, and changes nothing but what the request says of
+listening: results are the generator's own.
 """
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from heedful.decoding import Decodable
-from heedful.engines.int8.engine import Int8Transformer
+from heedful.decoding import Generator, Hypothesis, SearchRequest
+from heedful.decoding.request import TokenListener
 from heedful.serving.request_queue import AbandonedError
 
-TokenListener = Callable[[list[int]], None]
 
+@dataclass(frozen=True)
+class Interruptible:
+    """A `Generator` that asks again and again whether anybody still wants the result."""
 
-class InterruptibleModel:
-    """A `Decodable` that asks before each step whether anybody still wants the result."""
+    generator: Generator
+    is_abandoned: Callable[[], bool]
+    on_tokens: TokenListener | None = None
+    """Told what is written while it is written, by those that can."""
 
-    def __init__(
-        self, model: Decodable[Any], is_abandoned: Callable[[], bool], on_tokens: TokenListener | None = None
-    ) -> None:
-        """Put it before a model, for one search.
-
-        `on_tokens` is told the token that each row appends, at every step; the first is the start symbol.
-        """
-        self._model = model
-        self._is_abandoned = is_abandoned
-        self._on_tokens = on_tokens
-
-    def start(self, source_ids: Tensor, source_mask: Tensor, *, max_rows: int, max_len: int) -> Any:
-        """Encode source_ids [batch, source_len] where source_mask [batch, source_len] is True."""
+    def generate(self, source_ids: Tensor, source_mask: Tensor, request: SearchRequest) -> list[list[Hypothesis]]:
+        """Write outputs for source_ids where source_mask, both [batch, source_len], or raise `AbandonedError`."""
         self._check()
-        if isinstance(self._model, Int8Transformer):
-            return self._model.start(
-                source_ids, source_mask, max_rows=max_rows, max_len=max_len, before_layer=self._check
-            )
-        return self._model.start(source_ids, source_mask, max_rows=max_rows, max_len=max_len)
+        watched = replace(request, before_step=self._check, on_tokens=self.on_tokens)
+        return self.generator.generate(source_ids, source_mask, watched)
 
-    def step(self, state: Any, token_ids: Tensor, parents: Tensor | None) -> Tensor:
-        """Advance by token_ids [rows]; returns logits [rows, vocab]."""
-        self._check(token_ids)
-        return self._model.step(state, token_ids, parents)
-
-    def step_best(self, state: Any, token_ids: Tensor, parents: Tensor | None, *, count: int) -> tuple[Tensor, Tensor]:
-        """Advance by token_ids [rows]; returns the best log-probabilities and ids [rows, candidates]."""
-        self._check(token_ids)
-        return self._model.step_best(state, token_ids, parents, count=count)
-
-    def _check(self, token_ids: Tensor | None = None) -> None:
-        if self._is_abandoned():
+    def _check(self) -> None:
+        if self.is_abandoned():
             raise AbandonedError
-        if self._on_tokens is not None and token_ids is not None:
-            self._on_tokens(token_ids.tolist())

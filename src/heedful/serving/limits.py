@@ -53,11 +53,12 @@ class Limits:
     max_interrupted: int = 12
     """Batches that have begun: each keeps the memory of its search."""
 
-    patience_seconds: float = 0.003
-    """How long a batch waits for company that is heard to come: enough for clients that come together."""
+    batching_delay_seconds: float = 0.003
+    """How long a batch waits for others to share it, after somebody has asked whether there is room: enough for clients
+    that come together."""
 
-    listening_seconds: float = 0.0005
-    """How long it listens whether there is any: next to nothing for a client that is alone."""
+    idle_delay_seconds: float = 0.0005
+    """How long it waits where nobody has: next to nothing for a client that is alone."""
 
     deadline_seconds: float = 30.0
     """After it nobody waits for the answer any more."""

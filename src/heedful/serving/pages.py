@@ -11,8 +11,11 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
 
-from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from heedful.serving.routing import Api
 
 _KINDS = {
     ".css": "text/css; charset=utf-8",
@@ -47,7 +50,7 @@ def read_pages(package: Traversable) -> dict[str, File]:
     return files
 
 
-def add_pages(app: FastAPI) -> None:
+def add_pages(api: Api) -> None:
     """Add the routes of everything that is not data."""
     files = read_pages(resources.files("heedful"))
 
@@ -61,7 +64,7 @@ def add_pages(app: FastAPI) -> None:
         return Response(file.content, media_type=file.kind, headers=headers)
 
     for address in ("/", "/web/{name:path}", "/insight/{name:path}", *_DOCUMENTATION):
-        app.add_api_route(address, page, methods=["GET"], include_in_schema=False, name=address)
+        api.pages[address] = page
 
 
 def _files_in(folder: Traversable, above: str = "") -> Iterator[tuple[str, File]]:

@@ -25,7 +25,8 @@ from typing import Any
 import uvicorn
 
 from heedful.errors import HeedfulError, UserError
-from heedful.serving.app import make_app, make_turnstile
+from heedful.serving.admission import make_admission
+from heedful.serving.app import make_api, make_app
 from heedful.serving.checkpoint_models import CheckpointModels
 from heedful.serving.connections import protocol_with
 from heedful.serving.engines import Engines, load_engines
@@ -83,11 +84,10 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     name = f"[{host}]" if ":" in host else host
     if not ipaddress.ip_address(host).is_loopback and settings.access.api_key is None:
         say(f"warning: everybody who reaches {name}:{port} can use this server. Ask for a key with --api-key.")
-    server = Server(engines, runs, checkpoints, preparation, settings.limits, measures)
-    app = make_app(server, settings.access)
+    api = make_api(Server(engines, runs, checkpoints, preparation, settings.limits, measures))
     config = uvicorn.Config(
-        app,
-        http=protocol_with(settings.limits, make_turnstile(server)),
+        make_app(api, settings.access),
+        http=protocol_with(settings.limits, make_admission(engines, api.work, measures)),
         ws="none",
         lifespan="off",
         log_config=None,

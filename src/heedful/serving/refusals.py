@@ -6,9 +6,13 @@ What is not a sentence of ours stays in the log: no answer has a traceback, a pa
 import json
 from dataclasses import dataclass
 
+from starlette.exceptions import HTTPException
+
 from heedful.errors import UserError
 from heedful.serving.bodies import BadRequestError
 from heedful.serving.request_queue import RefusedError
+
+_NOT_FOUND = {404: "There is nothing at this address.", 405: "This address does not take that method."}
 
 
 class UnauthorizedError(BadRequestError):
@@ -37,6 +41,8 @@ def describe(failure: Exception) -> Refusal:
         return refuse(failure.status, str(failure))
     if isinstance(failure, UserError):
         return refuse(400, str(failure))
+    if isinstance(failure, HTTPException) and failure.status_code in _NOT_FOUND:
+        return refuse(failure.status_code, _NOT_FOUND[failure.status_code], dict(failure.headers or {}))
     return refuse(500, "Something went wrong in the server. Its log has the details.")
 
 

@@ -28,7 +28,7 @@ Reason = Literal["full", "draining", "late"]
 _LONGEST_WAIT_TO_NAME = 60
 _SHARE_OF_DEADLINE = 0.5  # the wait that is expected is an estimate, and being run takes time, too
 _SETTLED_AT_ONCE = 4
-_SHORT = 64  # tokens of a sentence that takes no longer in company than alone
+_SHORT = 64  # tokens of a sentence that takes no longer in a batch than alone
 _AS_LONG_AS = 2
 _TOKENS_THAT_SAY_SOMETHING = 128  # a lone sentence is slower than a queue is worked off, and must not scare others away
 
@@ -46,14 +46,23 @@ class AbandonedError(Exception):
     """Nobody waits for the batch that is running."""
 
 
+IsAbandoned = Callable[[], bool]
+"""Says whether nobody waits for the work any more. It is to be asked often, between any two steps: it is cheap, and
+lets others have their turn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exclusive:
+    """A key of work that has the worker to itself: does it, given its content. Equal only to itself."""
+
+    work: Callable[[Any, IsAbandoned], Any]
+
+
 class Runner(Protocol[Key, Result]):
     """Does the work of a batch."""
 
-    def __call__(self, key: Key, contents: Sequence[Any], is_abandoned: Callable[[], bool]) -> Sequence[Result]:
-        """Return a result for each content; may raise `AbandonedError` when `is_abandoned` says so.
-
-        It is to be asked often, between any two steps of the work: it is cheap, and lets others have their turn.
-        """
+    def __call__(self, key: Key, contents: Sequence[Any], is_abandoned: IsAbandoned) -> Sequence[Result]:
+        """Return a result for each content; may raise `AbandonedError` when `is_abandoned` says so."""
 
 
 AnyKey = TypeVar("AnyKey")
@@ -222,7 +231,7 @@ class Batcher(Generic[AnyKey, AnyResult]):
             self._do(self._take())
 
     def _take(self) -> _Run[AnyKey, AnyResult]:
-        """Wait for work, then a little for company, and begin with the item whose turn it is."""
+        """Wait for work, then a little for more that can share its batch, and begin with the item whose turn it is."""
         with self._changed:
             while True:
                 self._drop_unwanted()
@@ -230,7 +239,7 @@ class Batcher(Generic[AnyKey, AnyResult]):
                 if not batch:
                     self._changed.wait()
                     continue
-                left = batch[0].submitted + self._patience_with(batch[0]) - time.monotonic()
+                left = batch[0].submitted + self._delay_of(batch[0]) - time.monotonic()
                 if left <= 0 or self._is_full(batch):
                     return self._begin(batch)
                 self._changed.wait(left)
@@ -241,10 +250,10 @@ class Batcher(Generic[AnyKey, AnyResult]):
         self._queue.begin(batch)
         return run
 
-    def _patience_with(self, first: Item[AnyKey, AnyResult]) -> float:
-        """Return how long to wait for company: who is alone is done at once, unless somebody is heard to come."""
+    def _delay_of(self, first: Item[AnyKey, AnyResult]) -> float:
+        """Return how long a batch is held back for others: hardly at all, unless somebody has just asked for room."""
         is_coming = self._last_heard > first.submitted
-        return self._limits.patience_seconds if is_coming else self._limits.listening_seconds
+        return self._limits.batching_delay_seconds if is_coming else self._limits.idle_delay_seconds
 
     def _gather(self, may_go: Callable[[Item[AnyKey, AnyResult]], bool]) -> list[Item[AnyKey, AnyResult]]:
         """Return the first item in a fair order that may go, with all that fits to it; nothing when there is none."""
@@ -312,7 +321,12 @@ class Batcher(Generic[AnyKey, AnyResult]):
             return not any(item.is_wanted for item in batch)
 
         try:
-            results = self._run(batch[0].key, [item.content for item in batch], is_abandoned)
+            key, contents = batch[0].key, [item.content for item in batch]
+            results: Sequence[AnyResult]
+            if isinstance(key, Exclusive):
+                results = [key.work(contents[0], is_abandoned)]
+            else:
+                results = self._run(key, contents, is_abandoned)
         except AbandonedError:
             self._observer.on_abandoned(len(batch))
         except Exception as failure:

@@ -29,6 +29,7 @@ Kind = Literal["encoder", "decoder", "cross"]
 TokenId = Annotated[int, Field(ge=0, lt=2**31)]
 Place = Annotated[int, Field(ge=0, lt=MAX_PLACES)]
 HeadPlace = Annotated[tuple[Kind, Place, Place], BeforeValidator(_tuple)]
+Beam = Annotated[int | None, Field(ge=1, le=MAX_BEAM, description="Hypotheses kept per sentence.")]
 Ids = Annotated[list[TokenId], Field(max_length=MAX_TRACED_IDS)]
 
 
@@ -36,40 +37,55 @@ class OneSentence(WithKey):
     """A sentence, and the model that is looked into while it translates it."""
 
     q: Text = Field(description="A text.")
-    sentence: Place = Field(0, description="Which of its sentences, from 0, as `sentences` of the answer lists them.")
-    source: Code = "auto"
-    target: Code | None = None
     model: ModelId | None = None
     run: ModelId | None = Field(None, description="Id of a run from `GET /api/runs`; then `checkpoint` is needed.")
     checkpoint: int | None = Field(None, ge=0, lt=2**53, description="Look into this step of the run.")
-    beam: int | None = Field(None, ge=1, le=MAX_BEAM, description="Hypotheses kept per sentence.")
 
 
 class TraceRequest(OneSentence):
     """What `POST /api/trace` takes."""
 
+    sentence: Place = Field(0, description="Which of its sentences, from 0, as `sentences` of the answer lists them.")
+    source: Code = "auto"
+    target: Code | None = None
+    beam: Beam = None
     hypothesis: Text | None = Field(None, description="Trace this translation, instead of the one the search finds.")
     prefixIds: Ids | None = Field(  # noqa: N815 - as LibreTranslate's clients spell names
         None, description="Tokens the translation must begin with; the search goes on from there."
     )
-    attribution: bool = Field(False, description="Also which source tokens the translation rests on.")
-    headChanges: bool = Field(False, description="Also what it loses without each head.")  # noqa: N815
-    headsOff: Annotated[list[HeadPlace], Field(max_length=MAX_HEADS_OFF)] = Field(  # noqa: N815
-        [], description="Also what becomes of it when these heads, [kind, layer, head], are off."
+
+
+class TracedRequest(OneSentence):
+    """What `POST /api/trace/attribution` and `POST /api/trace/heads` take: by what they know a trace that was made.
+
+    With it nothing is searched for again.
+    """
+
+    q: Text = Field(description="The sentence that was read: `source.text` of the trace.")
+    target: Code | None = Field(None, description="`target.language` of the trace.")
+    targetIds: Annotated[Ids, Field(min_length=1)] = Field(  # noqa: N815
+        description="The tokens of the translation, its end symbol included: those of `target.tokens`."
     )
 
 
-class CellRequest(OneSentence):
+class CellRequest(TracedRequest):
     """What `POST /api/trace/cell` takes."""
 
-    targetIds: Annotated[Ids, Field(min_length=1)] = Field(  # noqa: N815
-        description="The tokens of the translation, its end symbol included."
-    )
     kind: Kind
     layer: Place
     head: Place
     row: Place
     column: Place
+
+
+class AblationRequest(TracedRequest):
+    """What `POST /api/trace/ablation` takes."""
+
+    headsOff: Annotated[list[HeadPlace], Field(min_length=1, max_length=MAX_HEADS_OFF)] = Field(  # noqa: N815
+        description="The heads, [kind, layer, head], that are off."
+    )
+    prefix: Place = Field(0, description="How many tokens were forced: `prefix` of the trace.")
+    beam: Beam = None
 
 
 class ClassifyTraceRequest(WithKey):

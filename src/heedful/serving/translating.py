@@ -4,38 +4,21 @@ Knows translators and the queue in front of them; it knows no HTTP.
 """
 
 import asyncio
-import copy
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from heedful.serving.interruption import InterruptibleModel, TokenListener
+from heedful.decoding.request import TokenListener
+from heedful.serving.interruption import Interruptible
 from heedful.serving.limits import Limits
-from heedful.serving.request_queue import Observer
-from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace, unhurried
+from heedful.serving.request_queue import Exclusive, IsAbandoned, Observer
+from heedful.serving.workplace import Workplace, unhurried
 from heedful.tasks.translation.plan import TextPlan, Unit, gap_between
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translated import Alternative, TranslatedUnit, assemble
 from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import one_line
 
 _NOTHING = Alternative("", 0.0, 0.0, "eos", ())
-
-
-@dataclass(frozen=True)
-class TranslationKey:
-    """What units of one batch have in common; languages they need not share."""
-
-    beam_size: int | None
-    n_best: int
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a request asks of a model, beside the text."""
-
-    source: str | None = None
-    target: str | None = None
-    beam_size: int | None = None
-    n_best: int = 1
 
 
 @dataclass(frozen=True)
@@ -68,18 +51,13 @@ class TranslationEngine(Workplace):
         source, target = self.translator.directions.pairs[0]
         self.translator.translate("Where is the station?", from_=source, to=target)
 
-    def plan(self, texts: Sequence[str], asked: Asked) -> list[TextPlan]:
-        """Settle languages and units of the texts; raises `UserError` for what cannot be done."""
-        self.translator.directions.check(asked.source, asked.target)
-        return self.translator.planner.plan(texts, asked.source, asked.target)
-
-    async def translate(self, plans: Sequence[TextPlan], asked: Asked) -> list[TranslatedUnit]:
+    async def translate(self, plans: Sequence[TextPlan], request: TranslationRequest) -> list[TranslatedUnit]:
         """Translate the units of planned texts together with whatever else is waiting; raises `RefusedError`."""
         units = (unit for plan in plans for unit in plan.units)
-        key = TranslationKey(asked.beam_size, asked.n_best)
+        key = request.without_languages()
         return await self.results([self.item(key, unit, len(unit.source_ids)) async for unit in unhurried(units)])
 
-    async def stream(self, plan: TextPlan, asked: Asked) -> AsyncIterator[Written | SentenceDone]:
+    async def stream(self, plan: TextPlan, request: TranslationRequest) -> AsyncIterator[Written | SentenceDone]:
         """Translate a planned text and yield each sentence when it is done; greedy search also tells its tokens.
 
         A beam search changes its mind until a sentence ends, so nothing of it is told before. All sentences are
@@ -90,8 +68,8 @@ class TranslationEngine(Workplace):
             left = assemble(plan, [])
             yield SentenceDone("", TranslatedUnit(plan.text, left.alternatives, left.warnings))
             return
-        is_told = asked.beam_size == 1 and asked.n_best == 1
-        key = TranslationKey(asked.beam_size, asked.n_best)
+        is_told = request.beam_size == 1 and request.n_best == 1
+        key = request.without_languages()
         heard: list[asyncio.Queue[Written | None]] = []
         items = []
         async for unit in unhurried(plan.units):
@@ -118,34 +96,34 @@ class TranslationEngine(Workplace):
         finally:
             self.queue.withdraw(items)
 
-    def _told(self, key: TranslationKey, ear: "asyncio.Queue[Written | None]") -> Exclusive:
+    def _told(self, request: TranslationRequest, ear: "asyncio.Queue[Written | None]") -> Exclusive:
         """Make work of a unit whose tokens are told while they are written."""
         loop = asyncio.get_running_loop()
 
         def work(unit: Unit, is_abandoned: IsAbandoned) -> TranslatedUnit:
             # On a way through a third language, what is written first is not the translation.
             speller = _Speller(self.translator, loop, ear) if len(unit.steps) == 1 else None
-            return self._search(key, [unit], is_abandoned, speller)[0]
+            return self._search(request, [unit], is_abandoned, speller)[0]
 
         return Exclusive(work)
 
     def run_batch(
-        self, key: TranslationKey, units: Sequence[Unit], is_abandoned: IsAbandoned
+        self, request: TranslationRequest, units: Sequence[Unit], is_abandoned: IsAbandoned
     ) -> Sequence[TranslatedUnit]:
         """Translate units that are asked for in the same way, on the worker thread."""
-        return self._search(key, units, is_abandoned)
+        return self._search(request, units, is_abandoned)
 
     def _search(
         self,
-        key: TranslationKey,
+        request: TranslationRequest,
         units: Sequence[Unit],
         is_abandoned: IsAbandoned,
         on_tokens: TokenListener | None = None,
     ) -> Sequence[TranslatedUnit]:
         # A translator of its own: others may have their turn in the middle of it.
-        interruptible = copy.copy(self.translator)
-        interruptible.model = InterruptibleModel(self.translator.model, is_abandoned, on_tokens)
-        return interruptible.translate_units(units, beam_size=key.beam_size, n_best=key.n_best)
+        generator = Interruptible(self.translator.generator, is_abandoned, on_tokens)
+        interruptible = replace(self.translator, generator=generator)
+        return interruptible.translate_units(units, request)
 
 
 class _Speller:
@@ -159,10 +137,9 @@ class _Speller:
         self._heard = heard
         self._ids: list[int] = []
 
-    def __call__(self, token_ids: list[int]) -> None:
-        """Take note of the token that each row appends."""
-        if len(token_ids) != 1 or token_ids[0] == self._tokenizer.bos_id:
-            return
-        self._ids.append(token_ids[0])
-        written = Written(self._tokenizer.target_piece(token_ids[0]), self._tokenizer.decode_target(self._ids))
-        self._loop.call_soon_threadsafe(self._heard.put_nowait, written)
+    def __call__(self, _: int, token_ids: Sequence[int]) -> None:
+        """Take note of the tokens that the one sentence has got."""
+        for token_id in token_ids:
+            self._ids.append(token_id)
+            written = Written(self._tokenizer.target_piece(token_id), self._tokenizer.decode_target(self._ids))
+            self._loop.call_soon_threadsafe(self._heard.put_nowait, written)

@@ -5,28 +5,15 @@ Knows language models and the queue in front of them; it knows no HTTP.
 
 import asyncio
 import codecs
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from heedful.decoding.continuation import SamplingRequest
 from heedful.insight.text_trace import spell
 from heedful.serving.limits import Limits
-from heedful.serving.request_queue import AbandonedError, Observer
-from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace
+from heedful.serving.request_queue import AbandonedError, Exclusive, IsAbandoned, Observer
+from heedful.serving.workplace import Workplace
 from heedful.tasks.language_modeling.model import TextModel, WrittenSymbol
-
-
-@dataclass(frozen=True)
-class Wish:
-    """How a text is to be gone on with."""
-
-    prompt: str
-    max_tokens: int
-    temperature: float
-    top_k: int | None
-    top_p: float | None
-    seed: int
-    num_choices: int = 0
-    """How many of the likeliest symbols are told at each place."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +37,21 @@ class WritingEngine(Workplace):
         self.writer = writer
         super().__init__(model_id, limits, observer)
 
-    async def write(self, wish: Wish) -> AsyncIterator[Piece]:
-        """Yield the text that goes on from the prompt, in pieces as they come; raises `RefusedError` before them."""
+    async def write(self, prompt: str, request: SamplingRequest, num_choices: int = 0) -> AsyncIterator[Piece]:
+        """Yield the text that goes on from the prompt, in pieces as they come; raises `RefusedError` before them.
+
+        Each is told with the `num_choices` likeliest symbols at its place.
+        """
         loop = asyncio.get_running_loop()
         heard: asyncio.Queue[WrittenSymbol | None] = asyncio.Queue()
 
         def work(prompt: str, is_abandoned: IsAbandoned) -> None:
-            for symbol in self._symbols(prompt, wish):
+            for symbol in self.writer.write(prompt, request, num_choices=num_choices):
                 if is_abandoned():
                     raise AbandonedError
                 loop.call_soon_threadsafe(heard.put_nowait, symbol)
 
-        items = [self.item(Exclusive(work), wish.prompt, wish.max_tokens)]
+        items = [self.item(Exclusive(work), prompt, request.max_tokens)]
         self.submit(items)
         try:
             done = asyncio.ensure_future(self.wait(items))
@@ -78,14 +68,3 @@ class WritingEngine(Workplace):
             await done
         finally:
             self.queue.withdraw(items)
-
-    def _symbols(self, prompt: str, wish: Wish) -> Iterator[WrittenSymbol]:
-        return self.writer.write(
-            prompt,
-            max_tokens=wish.max_tokens,
-            temperature=wish.temperature,
-            top_k=wish.top_k,
-            top_p=wish.top_p,
-            seed=wish.seed,
-            num_choices=wish.num_choices,
-        )

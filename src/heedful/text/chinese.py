@@ -12,11 +12,12 @@ from functools import cache, cached_property
 from typing import Protocol, cast
 
 from heedful.errors import UserError
+from heedful.text.words import HAN
 
 _IDEOGRAPHS = ((0x3400, 0x4DC0), (0x4E00, 0xA000), (0x20000, 0x32400))
 """Where Unicode keeps its unified ideographs, extensions included."""
 
-_ANY_IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323ff]")
+_ANY_IDEOGRAPH = re.compile(f"[{HAN}]")
 
 _PARTICLE = re.compile("(?<![名显卓昭原专巨土编论遗译])著(?![名作者称述书录])")
 """著 where it is no word about writing or fame, such as 著名 or 显著: there it stays in simplified text as well."""

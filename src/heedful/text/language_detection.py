@@ -20,11 +20,11 @@ from heedful.errors import UserError
 from heedful.text import scripts
 from heedful.text.ngram_table import NgramTable, read_table
 from heedful.text.scripts import UNDETERMINED, count_scripts
+from heedful.text.words import WORD
 
 _LONGEST_TEXT = 4000
 """Characters that are looked at: more of them would only cost time."""
 
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _ASCII = re.compile("[!-~]+")
 _NO_LANGUAGE = re.compile(
     r"[_{}<>=\\@#;()\[\]+*]{2}|[_{}<>=\\@#\[\]]|://|^www\.|^\.{0,2}/|/[^/]*/|[a-z0-9]\.[a-z0-9]|[a-z]\d|\d[a-z]|([a-z])\1\1",
@@ -107,7 +107,7 @@ def _prepared(text: str) -> str:
 
 
 def _words(prepared: str) -> list[str]:
-    return [word for word in _WORD.findall(prepared) if scripts.LATIN.search(word)]
+    return [word for word in WORD.findall(prepared) if scripts.LATIN.search(word)]
 
 
 def _telling_words(words: list[str], num_others: int) -> list[str]:

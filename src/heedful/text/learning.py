@@ -17,9 +17,10 @@ from heedful.config.data import TokenizerConfig
 from heedful.errors import UserError
 from heedful.text.chinese import learn_character_table
 from heedful.text.normalization import Normalization, Simplified, named_normalization, normalize
-from heedful.text.subwords import SPACE_MARK, Merges, Scores, Splitting, Subwords, is_ordinary, mark, word_splitter
+from heedful.text.subwords import Merges, Scores, Splitting, Subwords, is_ordinary, mark, word_splitter
 from heedful.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, UNK_ID, SpecialIds, Tokenizer
 from heedful.text.unigram_learning import learn_unigram
+from heedful.text.words import SPACE_MARK
 
 _SPECIAL_NAMES = ("<pad>", "<s>", "</s>", "<unk>")
 _BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))

@@ -1,4 +1,4 @@
-"""Which scripts a text is written in, and what a script says about the language: the only definition of either.
+"""Which scripts a text is written in, and what a script says about the language.
 
 Most scripts are one language's, or mainly one's; where several share one, the letters that only some of them have
 decide. Latin letters say nothing here: text/language_detection.py looks at their order.
@@ -8,16 +8,16 @@ import re
 from bisect import bisect_right
 from collections import Counter
 
+from heedful.text.words import HAN
+
 CHINESE, JAPANESE = "zh", "ja"
 
 UNDETERMINED = "und"
 """The code of a language that nobody can name (ISO 639)."""
 
 LATIN = re.compile("[a-z\u00aa\u00ba\u00df-\u024f\u0250-\u02af\u1e00-\u1eff]", re.IGNORECASE)
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323ff]")
-_OTHER_LETTER = re.compile(
-    "[^\\W\\d_a-zA-Z\u00aa\u00ba\u00c0-\u02af\u1e00-\u1eff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323ff]"
-)
+_HAN = re.compile(f"[{HAN}]")
+_OTHER_LETTER = re.compile(f"[^\\W\\d_a-zA-Z\u00aa\u00ba\u00c0-\u02af\u1e00-\u1eff{HAN}]")
 
 _LEAST_KANA = 0.12
 """Share of kana among ideographs and kana from which a text is Japanese: a Chinese text quotes a name at most."""

@@ -8,6 +8,8 @@ number of characters, so the time is linear in the text. What "too long" means i
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from heedful.text.words import HAN
+
 Fits = Callable[[str], bool]
 
 # A sentence may end after . ! ? … (and closing quotes or brackets) before white space, and after the full-width forms
@@ -17,7 +19,7 @@ Fits = Callable[[str], bool]
 _BOUNDARY = re.compile(
     r"(?<![.!?…])(?P<marks>[.!?…]++)(?P<closing>(?:[\"'”“’)\]]|[ \u00a0\u202f]?»)*+)\s++"
     r"|[。！？]++[”’」』）\"']*+\s*+"
-    r"|(?<![!?])[!?]++(?=[\u4e00-\u9fff])"
+    r"|(?<![!?])[!?]++(?=[" + HAN + r"])"
     r"|\n++"
 )
 _CLAUSE_END = re.compile(r"(?:[,;:–—]++(?=\s)|[，；：、])[”’\"]*+\s*+")

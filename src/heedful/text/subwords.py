@@ -15,8 +15,7 @@ from typing import Literal
 from tokenizers import Regex, models, pre_tokenizers
 from tokenizers import Tokenizer as Segmenter
 
-SPACE_MARK = "▁"
-"""Stands for a space inside pieces, and opens the first word of every text."""
+from heedful.text.words import SPACE_MARK
 
 _TYPED_MARK = "\U0010fffe"
 """Stands for a mark that was typed: a noncharacter without a piece, so that it is written as bytes."""

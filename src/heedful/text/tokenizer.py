@@ -12,7 +12,7 @@ from functools import cached_property
 
 from heedful.errors import UserError, nearest
 from heedful.text.normalization import Normalization, normalize, normalize_aligned
-from heedful.text.subwords import SPACE_MARK, Subwords, mark
+from heedful.text.subwords import Subwords, mark
 from heedful.text.tokenizer_json import SpecialIds, TokenizerParts, parse_tokenizer, write_tokenizer
 
 PAD_ID = 0
@@ -183,4 +183,4 @@ class Tokenizer:
         return kept
 
 
-__all__ = ["BOS_ID", "EOS_ID", "PAD_ID", "SPACE_MARK", "UNK_ID", "Encoding", "SpecialIds", "Tokenizer"]
+__all__ = ["BOS_ID", "EOS_ID", "PAD_ID", "UNK_ID", "Encoding", "SpecialIds", "Tokenizer"]

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.decoding import StepList, beam_search, search
+from heedful.decoding import StepList
 from heedful.decoding.beam import start_beams
 from heedful.decoding.hypothesis import Hypothesis
 from heedful.errors import UserError
 from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, exhaustive, random_script
+from tests.support.searches import search
 
 A, B = 3, 4
 
@@ -85,10 +86,9 @@ def test_asking_for_fewer_stops_earlier_but_finds_the_same() -> None:
     for seed in range(20):
         script = random_script(seed, 8, sharpness=3.0)
         few, many = ScriptedModel(script), ScriptedModel(script)
-        [[best]] = beam_search(few, *batch_of([[5]]), bos_id=BOS, eos_id=EOS, max_lengths=[30], beam_size=5)
-        [all_five] = beam_search(
-            many, *batch_of([[5]]), bos_id=BOS, eos_id=EOS, max_lengths=[30], beam_size=5, n_best=5
-        )
+        options = {"bos_id": BOS, "eos_id": EOS, "max_lengths": [30], "beam_size": 5, "length_penalty": 0.0}
+        [[best]] = search(few, *batch_of([[5]]), **options)
+        [all_five] = search(many, *batch_of([[5]]), n_best=5, **options)
         assert best == all_five[0]
         assert len(few.steps) <= len(many.steps)
 
@@ -183,7 +183,7 @@ def test_the_recorder_hears_enough_to_rebuild_every_hypothesis() -> None:
 
 
 def test_the_state_starts_with_one_empty_slot_for_each_sentence() -> None:
-    state = start_beams([4, 7], alpha=1.0)
+    state = start_beams([4, 7], length_penalty=1.0)
     assert state.log_probs.tolist() == [[0.0], [0.0]]
     assert state.longest_penalty.tolist() == [1.5, 2.0]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from heedful.decoding.continuation import continue_text
+from heedful.decoding.continuation import SamplingRequest, continue_text
 from heedful.errors import UserError
 
 
@@ -21,22 +21,9 @@ class Successor:
         return self.sure * torch.nn.functional.one_hot((token_ids + 1) % self.vocab, self.vocab).float()
 
 
-def written(
-    reader: Successor | None = None,
-    prompt: tuple[int, ...] = (3, 4, 5),
-    seed: int = 0,
-    segment_len: int = 2,
-    **settings: Any,
-) -> list[int]:
-    return list(
-        continue_text(
-            reader or Successor(),
-            torch.tensor([list(prompt)]),
-            segment_len=segment_len,
-            generator=torch.Generator().manual_seed(seed),
-            **settings,
-        )
-    )
+def written(reader: Any = None, prompt: Any = (3, 4, 5), segment_len: int = 2, **settings: Any) -> list[int]:
+    prompt_ids = torch.tensor([list(prompt)])
+    return list(continue_text(reader or Successor(), prompt_ids, SamplingRequest(**settings), segment_len=segment_len))
 
 
 def test_the_likeliest_is_taken_at_temperature_zero() -> None:
@@ -58,9 +45,8 @@ def test_a_seed_is_a_text_and_another_seed_another() -> None:
 
 def test_a_symbol_is_drawn_when_it_is_asked_for() -> None:
     reader = Successor()
-    symbols = continue_text(
-        reader, torch.tensor([[1]]), max_tokens=5, segment_len=4, generator=torch.Generator(), temperature=0.0
-    )
+    request = SamplingRequest(max_tokens=5, temperature=0.0)
+    symbols = continue_text(reader, torch.tensor([[1]]), request, segment_len=4)
     assert next(symbols) == 2
     assert reader.pieces == [[1]]
 

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from heedful.decoding import Ensemble, search
+from heedful.decoding import Ensemble
 from heedful.errors import UserError
 from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script
+from tests.support.searches import search
 
 OPTIONS = {"bos_id": BOS, "eos_id": EOS, "forbidden_ids": (PAD, BOS), "max_lengths": [7, 7], "beam_size": 3}
 SOURCES = batch_of([(5,), (6, 7)])

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from heedful.decoding import search
 from heedful.decoding.hypothesis import Hypothesis
 from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script
+from tests.support.searches import search
 
 VOCAB = 7
 HOSTILE = {

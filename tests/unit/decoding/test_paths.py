@@ -7,10 +7,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.decoding import search
+from heedful.decoding import SearchRequest
 from heedful.decoding.hypothesis import Hypothesis
 from heedful.decoding.paths import follow_paths
 from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script
+from tests.support.searches import search
 
 
 def greedy_by(
@@ -24,10 +25,8 @@ def greedy_by(
         log_probs, ids = model.step_best(state, token_ids, parents, count=1)
         return ids[:, 0], log_probs[:, 0]
 
-    found = follow_paths(
-        choose, max_lengths=caps, bos_id=BOS, eos_id=EOS, alpha=0.6, device=torch.device("cpu"),
-        steps_between_looks=steps_between_looks,
-    )  # fmt: skip
+    request = SearchRequest(bos_id=BOS, eos_id=EOS, max_lengths=caps)
+    found = follow_paths(choose, request, torch.device("cpu"), steps_between_looks=steps_between_looks)
     return found, model
 
 

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from heedful.decoding import sample, search
+from heedful.decoding import SearchRequest, sample
 from heedful.decoding.hypothesis import Hypothesis
 from heedful.decoding.sampling import draw_tokens
 from heedful.errors import UserError
 from tests.support.scripted import BOS, EOS, PAD, ScriptedModel, batch_of, random_script, rescore
+from tests.support.searches import search
 
 
 def generators(*seeds: Any) -> list[torch.Generator]:
@@ -22,11 +23,9 @@ def generators(*seeds: Any) -> list[torch.Generator]:
 def run(
     script: Callable[..., Any], sources: list[tuple[int, ...]], seeds: list[int], **options: Any
 ) -> list[Hypothesis]:
-    defaults = {"max_lengths": [12] * len(sources), "forbidden_ids": (PAD, BOS)}
-    return sample(
-        ScriptedModel(script), *batch_of(sources), bos_id=BOS, eos_id=EOS, generators=generators(*seeds),
-        **(defaults | options),
-    )  # fmt: skip
+    caps = options.pop("max_lengths", [12] * len(sources))
+    request = SearchRequest(bos_id=BOS, eos_id=EOS, max_lengths=caps, forbidden_ids=(PAD, BOS), length_penalty=0.0)
+    return sample(ScriptedModel(script), *batch_of(sources), request, generators=generators(*seeds), **options)
 
 
 def test_frequencies_follow_the_probabilities() -> None:
@@ -100,7 +99,10 @@ def test_a_nan_ends_one_sentence_with_an_error() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"temperature": 0.0}, "`temperature` must be greater than 0, but is 0.0. Use `search` for the best output."),
+        (
+            {"temperature": 0.0},
+            "`temperature` must be greater than 0, but is 0.0. Use a search for the best output.",
+        ),
         ({"top_k": 0}, "`top_k` must be at least 1, but is 0."),
         ({"top_p": 1.5}, "`top_p` must be greater than 0 and at most 1, but is 1.5."),
     ],

@@ -135,7 +135,7 @@ def test_one_sentence_is_looked_into_on_one_thread() -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        trace = trace_translation(translator, SENTENCE)
+        trace = trace_translation(translator, *translator.plan([SENTENCE]))
         attribute(translator.readable_model, trace)
         head_changes(translator, trace)
         ablate(translator, trace, [Head("cross", 0, 0)])

@@ -99,11 +99,11 @@ def test_every_step_lists_the_most_probable_tokens() -> None:
 
 def test_a_given_hypothesis_is_written_and_not_searched_for() -> None:
     translator = small_translator()
-    trace = trace_translation(translator, SENTENCE, hypothesis="der bahnhof")
+    trace = trace_translation(translator, *translator.plan([SENTENCE]), hypothesis="der bahnhof")
     assert (trace.text, trace.beam, trace.finish_reason) == ("der bahnhof", None, "eos")
     assert trace.log_prob == pytest.approx(sum(step.log_prob for step in trace.steps))
     found = translator.translate(SENTENCE, trace=True)
-    again = trace_translation(translator, SENTENCE, hypothesis=found.text)
+    again = trace_translation(translator, *translator.plan([SENTENCE]), hypothesis=found.text)
     if again.tokens == found.tokens:
         assert again.log_prob == pytest.approx(found.log_prob, abs=1e-4)
 
@@ -111,7 +111,7 @@ def test_a_given_hypothesis_is_written_and_not_searched_for() -> None:
 def test_the_search_goes_on_from_a_prefix() -> None:
     translator = small_translator()
     prefix = translator.tokenizer.encode_target("der bahnhof")[:-1]
-    trace = trace_translation(translator, SENTENCE, prefix_ids=prefix)
+    trace = trace_translation(translator, *translator.plan([SENTENCE]), prefix_ids=prefix)
     assert [token.id for token in trace.target_tokens[: len(prefix)]] == prefix
     assert trace.num_forced == len(prefix)
     forced = [[node for node in trace.beam.nodes if node.step == step] for step in range(len(prefix))]
@@ -120,7 +120,7 @@ def test_the_search_goes_on_from_a_prefix() -> None:
     assert [nodes[0].token_log_prob for nodes in forced] == pytest.approx(own, abs=1e-4)  # as the model thinks of them
     assert len([node for node in trace.beam.nodes if node.step == len(prefix)]) > 1
     with pytest.raises(UserError, match=r"`prefix_ids` must have ids between 0 and \d+, but has 99999."):
-        trace_translation(translator, SENTENCE, prefix_ids=[99999])
+        trace_translation(translator, *translator.plan([SENTENCE]), prefix_ids=[99999])
     assert trace.text.startswith("der bahnhof")
 
 
@@ -128,11 +128,11 @@ def test_the_int8_engine_is_read_through_its_float_twin(tmp_path: Path) -> None:
     if not Int8Transformer.is_available():
         pytest.skip("there is no compiler")
     translator = load_translator(save_model(tmp_path / "model"), device="cpu", quantize="int8")
-    trace = trace_translation(translator, SENTENCE)
+    trace = trace_translation(translator, *translator.plan([SENTENCE]))
     assert trace.engine == "int8"
     assert trace.text == translator.translate(SENTENCE)
     assert 0 < abs(trace.log_prob - trace.forced_log_prob) < 0.01 * len(trace.tokens)
-    forced = trace_translation(translator, SENTENCE, prefix_ids=[trace.target_tokens[1].id])
+    forced = trace_translation(translator, *translator.plan([SENTENCE]), prefix_ids=[trace.target_tokens[1].id])
     assert (forced.engine, forced.num_forced) == ("int8", 1)
     assert 0 < abs(forced.log_prob - forced.forced_log_prob) < 0.01 * len(forced.tokens)  # the engine searched
     assert translator.readable_model is translator.readable_model
@@ -152,18 +152,20 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match='must be in another language than "en", but seems to be in it already'):
         several.translate(SENTENCE, to="en", from_="en", trace=True)
     folders = [save_model(tmp_path / name) for name in ("a", "b")]
+    ensemble = load_translator(folders, quantize="none")
     with pytest.raises(UserError, match="Only a single model can be looked into, but this one is an ensemble"):
-        trace_translation(load_translator(folders, quantize="none"), SENTENCE)
+        trace_translation(ensemble, *ensemble.plan([SENTENCE]))
     with pytest.raises(UserError, match="Either `hypothesis` or `prefix_ids` may be given, but both are"):
-        trace_translation(translator, SENTENCE, hypothesis="x", prefix_ids=[9])
+        trace_translation(translator, *translator.plan([SENTENCE]), hypothesis="x", prefix_ids=[9])
 
 
 def test_a_model_without_numbers_is_refused() -> None:
     broken = copy.deepcopy(small_translator().readable_model)
     broken.decoder.layers[0].feed_forward.contract.bias.data[:] = float("nan")
+    translator = small_translator().with_model(broken)
     for options in ({}, {"hypothesis": "wo"}):
         with pytest.raises(HeedfulError, match=r"gives no usable probabilities for this text \(NaN\)"):
-            trace_translation(small_translator().with_model(broken), SENTENCE, **options)
+            trace_translation(translator, *translator.plan([SENTENCE]), **options)
 
 
 def test_a_way_through_a_third_language_shows_its_last_step() -> None:
@@ -179,11 +181,11 @@ def test_of_a_paragraph_one_sentence_is_looked_into_and_it_is_the_one_that_is_tr
     text = "Where is the station? The station.\n  Is it the station?"
     [whole] = translator.translate_detailed([text])
     for number, unit in enumerate(whole.units):
-        trace = trace_translation(translator, text, sentence=number)
+        trace = trace_translation(translator, *translator.plan([text]), sentence=number)
         assert (trace.source, trace.text) == (unit.source, unit.text)
         assert trace.log_prob == pytest.approx(unit.alternatives[0].log_prob, abs=1e-4)
         assert (trace.sentences, trace.sentence) == (tuple(one.source for one in whole.units), number)
         assert trace.warnings[0].message == f"the text has 3 sentences; what is shown is number {number + 1}."
         assert trace.warnings[1:] == unit.warnings, "the doubts of the search that was made, without another"
     with pytest.raises(UserError, match=r"^`sentence` must be between 0 and 2, but is 3\.$"):
-        trace_translation(translator, text, sentence=3)
+        trace_translation(translator, *translator.plan([text]), sentence=3)

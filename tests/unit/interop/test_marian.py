@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sentencepiece
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from heedful.config.models import TransformerConfig
 from heedful.errors import UserError
@@ -132,13 +132,16 @@ def test_absurd_numbers_are_refused(changes: dict[str, Any], name: str, tmp_path
     assert found.startswith(f"MARIAN/config.json must describe a model this Heedful knows, but its {name} does not: ")
 
 
-def test_pickled_weights_are_refused(tmp_path: Path) -> None:
+def test_pickled_weights_are_read_as_tensors_only(tmp_path: Path) -> None:
     path = write_folder(tmp_path / "opus")
-    (path / "model.safetensors").rename(path / "pytorch_model.bin")
-    assert refusal(path) == (
-        "MARIAN must hold model.safetensors, but has only pytorch_model.bin, which can run code when it is read.\n"
-        "Convert it where you trust it: MarianMTModel.from_pretrained(folder).save_pretrained(folder)."
-    )
+    expected = import_marian(path).weights
+    torch.save(load_file(path / "model.safetensors"), path / "pytorch_model.bin")
+    (path / "model.safetensors").unlink()
+    found = import_marian(path).weights
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())
+    (path / "pytorch_model.bin").write_bytes(b"cposix\nsystem\n(S'true'\ntR.")
+    assert refusal(path).startswith("MARIAN/pytorch_model.bin must be the weights of a model, tensors by name, but ")
 
 
 @pytest.mark.parametrize("name", ["config.json", "vocab.json", "model.safetensors"])

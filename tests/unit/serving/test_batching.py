@@ -109,7 +109,7 @@ def test_what_waits_together_is_done_together_and_comes_back_to_whom_it_belongs(
 
 def test_who_is_alone_waits_for_nobody() -> None:
     async def scene() -> None:
-        it = Scene(replace(LIMITS, patience_seconds=60))
+        it = Scene(replace(LIMITS, batching_delay_seconds=60))
         it.queue.check_open()  # as everybody does before submitting
         item = it.put("a")
         async with asyncio.timeout(2):
@@ -118,9 +118,9 @@ def test_who_is_alone_waits_for_nobody() -> None:
     run(scene)
 
 
-def test_company_that_is_heard_to_come_is_waited_for() -> None:
+def test_who_has_asked_for_room_is_waited_for() -> None:
     async def scene() -> None:
-        it = Scene(replace(LIMITS, patience_seconds=60, listening_seconds=0.2))
+        it = Scene(replace(LIMITS, batching_delay_seconds=60, idle_delay_seconds=0.2))
         first = it.put("a")
         it.queue.check_open()
         await asyncio.sleep(0.4)

@@ -27,7 +27,7 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": message["body"]})
 
 
-def turnstile(path: str, client: str) -> Refusal | None:
+def admission(path: str, client: str) -> Refusal | None:
     return FULL if path == "/full" else None
 
 
@@ -40,7 +40,7 @@ def address() -> Iterator[tuple[str, int]]:
 @contextmanager
 def serving(limits: Limits) -> Iterator[tuple[str, int]]:
     config = uvicorn.Config(
-        echo, http=protocol_with(limits, turnstile), port=0, ws="none", lifespan="off", log_config=None
+        echo, http=protocol_with(limits, admission), port=0, ws="none", lifespan="off", log_config=None
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)

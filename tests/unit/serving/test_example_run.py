@@ -34,7 +34,7 @@ def test_it_learns_from_checkpoint_to_checkpoint() -> None:
     log_probs = []
     for step in (250, 500, 1250, 2750, 6000):
         translator = load_checkpoint_translator(FOLDER, step, device=torch.device("cpu"))
-        trace = trace_translation(translator, "I am ready.", hypothesis="Ich bin bereit.")
+        trace = trace_translation(translator, *translator.plan(["I am ready."]), hypothesis="Ich bin bereit.")
         log_probs.append(trace.log_prob)
     assert log_probs[0] == min(log_probs)
     assert log_probs[-1] > log_probs[0] + 1

@@ -23,7 +23,7 @@ def test_the_bundled_model_is_described_as_its_weights_are() -> None:
     path = bundled_folder()
     assert path is not None
     folder = load_model_folder(path, TranslatorDescription)
-    pairs = ", ".join(f"{source}→{target}" for source, target in directions_of(folder).pairs)
+    pairs = ", ".join(f"{source}→{target}" for source, target in directions_of(folder.description).pairs)
     num_parameters = sum(tensor.numel() for tensor in folder.weights.values())
     num_bytes = sum(file.stat().st_size for file in path.iterdir())
     expected = f"{path.name}: {pairs}; {num_parameters / 1e6:.1f} M parameters, {num_bytes / 1e6:.1f} MB"

@@ -54,35 +54,43 @@ class _EngineSpec(ctypes.Structure):
 class Int8Search:
     """The state of one search, kept by the engine; see `Decodable`."""
 
-    def __init__(
-        self, owner: "Int8Transformer", handle: c_void_p, max_rows: int, max_len: int, positions: Tensor
-    ) -> None:
+    def __init__(self, owner: "Int8Transformer", handle: c_void_p, num_rows: int, positions: Tensor) -> None:
         self.handle = handle
-        self.positions = positions  # [max_len, dim]
-        self.max_rows, self.max_len, self.length = max_rows, max_len, 0
-        self._owner = owner  # the engine must outlive its searches
+        self.num_rows = num_rows
+        # The engine, and the positions [max_len, dim] that it reads, must outlive its searches.
+        self._owner, self._positions = owner, positions
 
     def __del__(self) -> None:
         self._owner.library.heedful_free_search(self.handle)
 
 
-def restore_int8(folder: ModelFolder[TranslatorDescription], *, threads: int | None = None) -> "Int8Transformer":
+def restore_int8(
+    folder: ModelFolder[TranslatorDescription], *, library: ctypes.CDLL | None = None
+) -> "Int8Transformer":
     """Make the engine of a model folder. Weights stored in int8 are packed as they are and never become floats."""
     if not isinstance(folder.weights, RoundedWeights):
-        return Int8Transformer(restore_model(folder), threads=threads)
+        return Int8Transformer(restore_model(folder), library=library)
     model = folder.description.build_empty()
     model.load_state_dict(folder.weights.vectors(), strict=False)
-    return Int8Transformer(model, rounded=folder.weights, threads=threads)
+    return Int8Transformer(model, rounded=folder.weights, library=library)
 
 
 class Int8Transformer:
-    """A `Transformer` for inference only, on the CPU. It satisfies `decoding.Decodable`."""
+    """A `Transformer` for inference only, on the CPU. It satisfies `decoding.Extendable`."""
 
     def __init__(
-        self, model: Transformer, *, rounded: RoundedWeights | None = None, threads: int | None = None
+        self,
+        model: Transformer,
+        *,
+        rounded: RoundedWeights | None = None,
+        threads: int | None = None,
+        library: ctypes.CDLL | None = None,
     ) -> None:
-        """Pack the weights of `model`; with `rounded`, which has its matrices, those in the model may be empty."""
-        self.library = open_library()
+        """Pack the weights of `model`; with `rounded`, which has its matrices, those in the model may be empty.
+
+        `library` is what `open_library` has given; without it, it is asked.
+        """
+        self.library = library or open_library()
         self.dim, self.num_encoder_layers = model.dim, len(model.encoder.layers)
         self.source_vocab_size = model.source_embedding.weight.size(0)
         self.vocab_size = model.output_projection.weight.size(0)
@@ -141,31 +149,52 @@ class Int8Transformer:
             ctypes.byref(handle),
         )
         _check(status)
-        search = Int8Search(self, handle, max_rows, max_len, target)
-        for layer in range(self.num_encoder_layers + 1):
+        search = Int8Search(self, handle, len(lengths), target)
+        for layer in range(self.num_encoder_layers):
             before_layer()
             _check(self.library.heedful_encode(handle, c_int32(layer)))
+        before_layer()
+        _check(self.library.heedful_keep_sources(handle, c_void_p(target.data_ptr())))
         return search
 
     def step(self, state: Int8Search, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
         """Append token_ids [rows] to the rows that parents [rows] name; returns logits [rows, vocab]."""
-        logits = torch.empty(token_ids.numel(), self.vocab_size)
-        _check(self.library.heedful_step(*_advance(state, token_ids, parents), c_void_p(logits.data_ptr())))
-        return logits
+        return self.extend(state, token_ids, parents)
 
     def step_best(
         self, state: Int8Search, token_ids: Tensor, parents: Tensor | None = None, *, count: int
     ) -> tuple[Tensor, Tensor]:
         """Take a `step`, token_ids and parents [rows]; returns the best log-probabilities and ids [rows, count]."""
-        rows, count = token_ids.numel(), min(count, self.vocab_size)
-        log_probs = torch.empty(rows, count)
-        ids = torch.empty(rows, count, dtype=torch.int64)
-        arguments = _advance(state, token_ids, parents)
-        status = self.library.heedful_step_best(
-            *arguments, c_int32(count), c_void_p(log_probs.data_ptr()), c_void_p(ids.data_ptr())
+        return self.extend_best(state, token_ids, parents, count=count)
+
+    def extend(self, state: Int8Search, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
+        """Append token_ids [rows, length] to the rows that parents [rows] name; logits [rows, length, vocab]."""
+        token_ids = token_ids.contiguous()
+        logits = torch.empty(*token_ids.shape, self.vocab_size)
+        _check(self.library.heedful_extend(*_arguments(state, token_ids, parents), c_void_p(logits.data_ptr())))
+        return logits
+
+    def extend_best(
+        self, state: Int8Search, token_ids: Tensor, parents: Tensor | None = None, *, count: int
+    ) -> tuple[Tensor, Tensor]:
+        """Append token_ids [rows, length] likewise; the best log-probabilities and ids [rows, length, candidates]."""
+        token_ids, count = token_ids.contiguous(), min(count, self.vocab_size)
+        log_probs = torch.empty(*token_ids.shape, count)
+        ids = torch.empty(*token_ids.shape, count, dtype=torch.int64)
+        status = self.library.heedful_extend_best(
+            *_arguments(state, token_ids, parents),
+            c_int32(count),
+            c_void_p(log_probs.data_ptr()),
+            c_void_p(ids.data_ptr()),
         )
         _check(status)
         return log_probs, ids
+
+    def rewind(self, state: Int8Search, lengths: Tensor) -> None:
+        """Let every row forget what it has written beyond lengths [rows]."""
+        assert lengths.numel() == state.num_rows, "one length for each row"
+        assert lengths.is_contiguous(), "the engine reads memory as it lies"
+        _check(self.library.heedful_rewind(state.handle, c_void_p(lengths.data_ptr())))
 
 
 def _check(status: int) -> None:
@@ -176,22 +205,18 @@ def _check(status: int) -> None:
         raise HeedfulError(f"The int8 engine failed (status {status}). Go on with `--quantize none`.")
 
 
-def _advance(
+def _arguments(
     state: Int8Search, token_ids: Tensor, parents: Tensor | None
-) -> tuple[c_void_p, c_void_p, c_void_p, c_int64, c_void_p]:
-    rows = token_ids.numel()
-    assert state.length < state.max_len, f"{state.max_len} steps were asked for, and this is one more"
-    assert rows <= state.max_rows, f"{state.max_rows} rows were asked for, and these are {rows}"
-    assert token_ids.is_contiguous(), "the engine reads memory as it lies"
+) -> tuple[c_void_p, c_void_p, c_void_p, c_int64, c_int64]:
+    rows = token_ids.size(0)
     assert parents is None or (parents.is_contiguous() and parents.numel() == rows), "one parent for each row"
-    position = state.positions.data_ptr() + state.length * state.positions.size(1) * 4
-    state.length += 1
+    state.num_rows = rows
     return (
         state.handle,
         c_void_p(token_ids.data_ptr()),
         c_void_p(None if parents is None else parents.data_ptr()),
         c_int64(rows),
-        c_void_p(position),
+        c_int64(token_ids.numel() // rows),
     )
 
 

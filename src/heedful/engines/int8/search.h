@@ -5,6 +5,9 @@
 // each of its positions was written. And the projection to the vocabulary hands out the few best tokens and the sum of
 // exponentials while its results are still in cache.
 //
+// A row may write several tokens at once. Each of them is then computed as if it were a row, called a line here, and sees
+// the row's tokens up to itself: the weights are read once for all of them. Rows need not be of one length.
+//
 // All state of a search is in a `Search`; an `Engine` is read-only once made. Every row is computed on its own, in an
 // order that depends on nothing else: the result for a sentence does not depend on the batch or the number of threads.
 
@@ -12,6 +15,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <numeric>
+#include <stdexcept>
 #include <vector>
 
 #include "engine.h"
@@ -23,13 +28,14 @@ struct Search {
     Search(Engine& engine, long max_rows, long max_len) : engine(engine), max_rows(max_rows), max_len(max_len) {
         for (size_t i = 0; i < engine.decoder.size(); ++i)
             past.push_back(allocate<float>(max_rows * max_len * 2 * engine.dim));
-        written_by.resize(max_rows * max_len);
-        written_before.resize(max_rows * max_len);
-        sentence_of.resize(max_rows);
-        sentence_before.resize(max_rows);
+        places.resize(max_rows * max_len);
+        places_before.resize(max_rows * max_len);
+        free_places.resize(max_rows * max_len);
+        std::iota(free_places.begin(), free_places.end(), 0);
+        row_of.resize(max_rows);
+        row_before.resize(max_rows);
         scratch.resize(engine.team.size());
-        for (int member = 0; member < engine.team.size(); ++member) chunk_logits.push_back(allocate<float>(max_rows * kChunk));
-        best.resize(engine.team.size() * max_rows);
+        chunk_logits.resize(engine.team.size());
     }
 
     // Room for `rows` rows of everything a layer computes.
@@ -45,6 +51,14 @@ struct Search {
         back = allocate<float>(rows * width);
         quantized.reserve(rows, int(width));
         reserved = rows;
+    }
+
+    // Room for what is told of so many lines.
+    void reserve_outputs(long lines) {
+        if (lines <= reserved_outputs) return;
+        for (auto& logits : chunk_logits) logits = allocate<float>(lines * kChunk);
+        best.resize(engine.team.size() * lines);
+        reserved_outputs = lines;
     }
 
     // Do something for every row; few rows are not worth waking the team.
@@ -160,7 +174,8 @@ struct Search {
                 sentence_at[row] = s;
                 embed(engine.source_table(), tokens[row], positions + (row - starts[s]) * engine.dim, &states[row * engine.dim]);
             }
-        for (long s = 0; s < sentences; ++s) sentence_of[s] = s;
+        num_rows = sentences;
+        for (long s = 0; s < sentences; ++s) row_of[s] = {s, 0};
     }
 
     void encode(const EncoderLayer& layer) {
@@ -178,8 +193,10 @@ struct Search {
         feed_forward(rows, layer.expand, layer.contract, layer.feed_forward_norm);
     }
 
-    // Keep every decoder layer's keys and values of what the encoder has made of the sentences.
-    void keep_sources() {
+    // Keep every decoder layer's keys and values of what the encoder has made of the sentences. The decoder's positions
+    // [max_len, dim] are read when they are needed and must stay where they are.
+    void keep_sources(const float* positions) {
+        target_positions = positions;
         const long rows = starts.back();
         for (const DecoderLayer& layer : engine.decoder) {
             sources.push_back(allocate<float>(rows * layer.cross_key_value.padded_outputs()));
@@ -189,52 +206,90 @@ struct Search {
 
     // Let row r go on from what row parents[r] had written: only the lists of places are copied, never the values.
     void follow(const int64_t* parents, long rows) {
-        std::swap(written_by, written_before);
-        std::swap(sentence_of, sentence_before);
+        std::swap(places, places_before);
+        std::swap(row_of, row_before);
         for (long row = 0; row < rows; ++row) {
-            std::memcpy(&written_by[row * max_len], &written_before[parents[row] * max_len], length * sizeof(int32_t));
-            sentence_of[row] = sentence_before[parents[row]];
+            row_of[row] = row_before[parents[row]];
+            std::memcpy(&places[row * max_len], &places_before[parents[row] * max_len], row_of[row].length * sizeof(int32_t));
         }
+        num_rows = rows;
     }
 
-    // Take one step: `states` holds the decoder's output for the newest position of every row.
-    void advance(const int64_t* tokens, const int64_t* parents, long rows, const float* position) {
+    // Let every row forget what it has written beyond lengths[row].
+    void rewind(const int64_t* lengths) {
+        for (long row = 0; row < num_rows; ++row)
+            if (lengths[row] < 0 || lengths[row] > row_of[row].length) throw std::invalid_argument("nothing to rewind to");
+        for (long row = 0; row < num_rows; ++row) row_of[row].length = lengths[row];
+    }
+
+    // Find places for so many lines. What no row has in its list any more may be written over; that is looked for only
+    // when there are not enough places left that were never used, which without rewinding does not happen.
+    const int32_t* take_places(long lines) {
+        if (next_free + lines > long(free_places.size())) {
+            std::vector<bool> is_used(max_rows * max_len);
+            for (long row = 0; row < num_rows; ++row)
+                for (long t = 0; t < row_of[row].length; ++t) is_used[places[row * max_len + t]] = true;
+            free_places.clear();
+            for (long place = 0; place < max_rows * max_len; ++place)
+                if (!is_used[place]) free_places.push_back(int32_t(place));
+            next_free = 0;
+        }
+        next_free += lines;
+        return &free_places[next_free - lines];
+    }
+
+    // Append num_new tokens to each row: `states` then holds the decoder's output for each of these lines.
+    void extend(const int64_t* tokens, const int64_t* parents, long rows, long num_new) {
         if (parents) follow(parents, rows);
+        if (rows != num_rows || rows > max_rows) throw std::invalid_argument("another number of rows");
+        for (long row = 0; row < rows; ++row)
+            if (row_of[row].length + num_new > max_len) throw std::invalid_argument("no room for so many tokens");
         const int dim = engine.dim;
-        for_rows(rows, [&](long row, int) {
-            written_by[row * max_len + length] = int32_t(length * max_rows + row);
-            embed(engine.target_table(), tokens[row], position, &states[row * dim]);
+        const long lines = rows * num_new;
+        reserve(lines);
+        reserve_outputs(lines);
+        const int32_t* fresh = take_places(lines);
+        const auto position_of = [&](long line) { return row_of[line / num_new].length + line % num_new; };
+        for_rows(lines, [&](long line, int) {
+            const long position = position_of(line);
+            places[line / num_new * max_len + position] = fresh[line];
+            embed(engine.target_table(), tokens[line], target_positions + position * dim, &states[line * dim]);
         });
         for (size_t number = 0; number < engine.decoder.size(); ++number) {
             const DecoderLayer& layer = engine.decoder[number];
             float* past_here = past[number].get();
-            apply(layer.query_key_value, rows, [&](long row) { return enter(row, layer.attention_norm); }, wide.get());
+            apply(layer.query_key_value, lines, [&](long line) { return enter(line, layer.attention_norm); }, wide.get());
             const long stride = layer.query_key_value.padded_outputs();
-            for_rows(rows, [&](long row, int member) {
-                std::memcpy(past_here + (length * max_rows + row) * 2 * dim, &wide[row * stride + dim], 2 * dim * sizeof(float));
-                const int32_t* places = &written_by[row * max_len];
-                attend(&wide[row * stride], length + 1, [&](long t) { return past_here + long(places[t]) * 2 * dim; },
-                       [&](long t) { return past_here + long(places[t]) * 2 * dim + dim; }, &averages[row * dim], member);
+            const auto keep = [&](long line) {
+                std::memcpy(past_here + long(fresh[line]) * 2 * dim, &wide[line * stride + dim], 2 * dim * sizeof(float));
+            };
+            // A line looks at the lines of its row before it: with several in a row, all are kept before the first looks.
+            if (num_new > 1) for_rows(lines, [&](long line, int) { keep(line); });
+            for_rows(lines, [&](long line, int member) {
+                if (num_new == 1) keep(line);
+                const int32_t* here = &places[line / num_new * max_len];
+                attend(&wide[line * stride], position_of(line) + 1, [&](long t) { return past_here + long(here[t]) * 2 * dim; },
+                       [&](long t) { return past_here + long(here[t]) * 2 * dim + dim; }, &averages[line * dim], member);
             });
-            apply(layer.output, rows, [&](long row) { return &averages[row * dim]; }, back.get());
-            leave(rows, back.get(), layer.output.padded_outputs(), layer.attention_norm);
+            apply(layer.output, lines, [&](long line) { return &averages[line * dim]; }, back.get());
+            leave(lines, back.get(), layer.output.padded_outputs(), layer.attention_norm);
 
-            apply(layer.cross_query, rows, [&](long row) { return enter(row, layer.cross_norm); }, wide.get());
+            apply(layer.cross_query, lines, [&](long line) { return enter(line, layer.cross_norm); }, wide.get());
             const long source_stride = layer.cross_key_value.padded_outputs();
-            for_rows(rows, [&](long row, int member) {
-                const long sentence = sentence_of[row];
+            for_rows(lines, [&](long line, int member) {
+                const long sentence = row_of[line / num_new].sentence;
                 const float* keys = &sources[number][starts[sentence] * source_stride];
-                attend(&wide[row * layer.cross_query.padded_outputs()], starts[sentence + 1] - starts[sentence],
+                attend(&wide[line * layer.cross_query.padded_outputs()], starts[sentence + 1] - starts[sentence],
                        [&](long t) { return keys + t * source_stride; },
-                       [&](long t) { return keys + t * source_stride + dim; }, &averages[row * dim], member);
+                       [&](long t) { return keys + t * source_stride + dim; }, &averages[line * dim], member);
             });
-            apply(layer.cross_output, rows, [&](long row) { return &averages[row * dim]; }, back.get());
-            leave(rows, back.get(), layer.cross_output.padded_outputs(), layer.cross_norm);
-            feed_forward(rows, layer.expand, layer.contract, layer.feed_forward_norm);
+            apply(layer.cross_output, lines, [&](long line) { return &averages[line * dim]; }, back.get());
+            leave(lines, back.get(), layer.cross_output.padded_outputs(), layer.cross_norm);
+            feed_forward(lines, layer.expand, layer.contract, layer.feed_forward_norm);
         }
-        ++length;
-        for_rows(rows, [&](long row, int) {
-            quantize_row(enter(row, engine.decoder_norm), dim, &quantized.values[row * dim], &quantized.scales[row]);
+        for (long row = 0; row < rows; ++row) row_of[row].length += num_new;
+        for_rows(lines, [&](long line, int) {
+            quantize_row(enter(line, engine.decoder_norm), dim, &quantized.values[line * dim], &quantized.scales[line]);
         });
     }
 
@@ -273,12 +328,12 @@ struct Search {
         for (auto& list : best) list.reset(count);
         project(rows, [&](const float* here, long row, long chunk, int width, int member) {
             const int real = int(std::min<long>(width, engine.projection.outputs - chunk * kChunk));
-            sums[row * chunks + chunk] = look_at(here, width, real, chunk * kChunk, best[member * max_rows + row]);
+            sums[row * chunks + chunk] = look_at(here, width, real, chunk * kChunk, best[member * reserved_outputs + row]);
         });
         for_rows(rows, [&](long row, int) {
             Best& list = best[row];
             for (int member = 1; member < engine.team.size(); ++member) {
-                const Best& other = best[member * max_rows + row];
+                const Best& other = best[member * reserved_outputs + row];
                 for (size_t i = 0; i < other.ids.size(); ++i) list.offer(other.logits[i], other.ids[i]);
             }
             float peak = -std::numeric_limits<float>::infinity();
@@ -297,11 +352,17 @@ struct Search {
     }
 
     Engine& engine;
-    long max_rows, max_len, length = 0, reserved = 0;
+    long max_rows, max_len, num_rows = 0, reserved = 0, reserved_outputs = 0;
+    struct Row {
+        long sentence, length;  // what it translates, and how much it has written
+    };
     std::vector<long> starts;                            // where each sentence begins in the encoder's rows
     std::vector<long> sentence_at;                       // of each of the encoder's rows
-    std::vector<long> sentence_of, sentence_before;      // of each row
-    std::vector<int32_t> written_by, written_before;     // [row, position]: where its keys and values lie in `past`
+    std::vector<Row> row_of, row_before;
+    std::vector<int32_t> places, places_before;          // [row, position]: where its keys and values lie in `past`
+    std::vector<int32_t> free_places;                    // from next_free on: where nothing lies that is still needed
+    long next_free = 0;
+    const float* target_positions = nullptr;
     std::vector<Buffer<float>> past, sources;            // of each decoder layer: keys and values side by side
     Buffer<float> states, normed, averages, wide, back;  // of the rows at work
     QuantizedRows quantized;

@@ -49,39 +49,49 @@ int32_t heedful_start(void* engine, const int64_t* tokens, const int64_t* length
     });
 }
 
-// Then each layer in turn, and one call more, with the number of layers, before the first step.
+// Then each layer in turn ...
 int32_t heedful_encode(void* search, int32_t number) {
     return status_of([&] {
         auto& self = *static_cast<Search*>(search);
         const std::lock_guard working(self.engine.at_work);
-        if (number < int32_t(self.engine.encoder.size()))
-            self.encode(self.engine.encoder[number]);
-        else
-            self.keep_sources();
+        self.encode(self.engine.encoder[number]);
+    });
+}
+
+// ... and this, before the first token; positions [max_len, dim] must stay as long as the search does.
+int32_t heedful_keep_sources(void* search, const float* positions) {
+    return status_of([&] {
+        auto& self = *static_cast<Search*>(search);
+        const std::lock_guard working(self.engine.at_work);
+        self.keep_sources(positions);
     });
 }
 
 void heedful_free_search(void* search) { delete static_cast<Search*>(search); }
 
-// tokens [rows], parents [rows] or null, position [dim]; logits [rows, vocab]. A search whose step failed is of no more use.
-int32_t heedful_step(void* search, const int64_t* tokens, const int64_t* parents, int64_t rows, const float* position,
-                     float* logits) {
+// tokens [rows, num_new], parents [rows] or null; logits [rows, num_new, vocab]. A search that failed here is of no more use.
+int32_t heedful_extend(void* search, const int64_t* tokens, const int64_t* parents, int64_t rows, int64_t num_new, float* logits) {
     return status_of([&] {
         auto& self = *static_cast<Search*>(search);
         const std::lock_guard working(self.engine.at_work);
-        self.advance(tokens, parents, rows, position);
-        self.write_logits(rows, logits);
+        self.extend(tokens, parents, rows, num_new);
+        self.write_logits(rows * num_new, logits);
     });
 }
 
-// As above; the `count` best log-probabilities and ids, [rows, count] each.
-int32_t heedful_step_best(void* search, const int64_t* tokens, const int64_t* parents, int64_t rows, const float* position,
-                          int32_t count, float* log_probs, int64_t* ids) {
+// As above; the `count` best log-probabilities and ids, [rows, num_new, count] each.
+int32_t heedful_extend_best(void* search, const int64_t* tokens, const int64_t* parents, int64_t rows, int64_t num_new,
+                            int32_t count, float* log_probs, int64_t* ids) {
     return status_of([&] {
         auto& self = *static_cast<Search*>(search);
         const std::lock_guard working(self.engine.at_work);
-        self.advance(tokens, parents, rows, position);
-        self.write_best(rows, count, log_probs, ids);
+        self.extend(tokens, parents, rows, num_new);
+        self.write_best(rows * num_new, count, log_probs, ids);
     });
+}
+
+// lengths [rows], none above what the row has written.
+int32_t heedful_rewind(void* search, const int64_t* lengths) {
+    return status_of([&] { static_cast<Search*>(search)->rewind(lengths); });
 }
 }

@@ -24,6 +24,15 @@ export async function post(path, body, signal) {
   return answer(await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal }));
 }
 
+/** By what the server knows a trace it has made: what was read, what was written, and by which model. */
+export const traceNamed = ({ source, target, model, run, checkpoint }) => ({
+  q: source.text, target: target.language, targetIds: target.tokens.map((token) => token.id), model, run, checkpoint,
+});
+
+/** Ask for one of the things that can be known about a trace beside itself; nothing is searched for again. */
+export const postAbout = (trace, name, more, signal) =>
+  post(`/api/trace/${name}`, { ...traceNamed(trace), ...more }, signal);
+
 /** Ask for server-sent events and hand each to `hear(name, data)`; resolves when the last has come. */
 export async function listen(path, { body, signal, hear }) {
   const asked = body === undefined

@@ -2,7 +2,7 @@
 
 import { html, render, useEffect } from "/insight/vendor/preact.js";
 import { failure, load, model, models } from "./served.js";
-import { followAddress, language, queryWith, state } from "./state.js";
+import { change, follow, followAddress, language, OF_MODEL, queryWith, state } from "./state.js";
 import { followSentence } from "./tracing.js";
 import { AttentionPage } from "./views/attention.js";
 import { DecodingPage } from "./views/decoding.js";
@@ -45,7 +45,7 @@ function Bar() {
         ${shownViews().map(
           (view) => html`<a
             key=${view} href=${queryWith({ view })} aria-current=${view === shownView() ? "page" : null}
-            onClick=${(event) => follow(event, view)}
+            onClick=${(event) => follow(event, { view })}
           >${said.views[view]}</a>`,
         )}
       </nav>
@@ -63,24 +63,9 @@ function Bar() {
     </header>`;
 }
 
-/** Go to a view without loading the page; with a modifier the browser does what it always does. */
-function follow(event, view) {
-  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-  event.preventDefault();
-  state.view.value = view;
-}
-
-/** Another model has other languages and layers: what was chosen for the last one does not hold. */
 function choose(id) {
   const sameTask = models.value.find((one) => one.id === id)?.task === model.value.task;
-  state.model.value = id;
-  for (const name of ["target", "layer", "heads", "held", "cell", "prefix", "hypothesis", "run", "checkpoint"]) {
-    state[name].value = null;
-  }
-  state.sentence.value = 0;
-  state.source.value = "auto";
-  state.head.value = -1;
-  state.off.value = "";
+  change({ ...OF_MODEL, model: id });
   if (!sameTask) state.view.value = shownViews()[0];
 }
 

@@ -1,7 +1,9 @@
 // Which words of a text are not in another: the longest common row of words stays, the rest is marked. A Chinese text
 // is compared character by character, since it has no spaces to cut it at.
 
-const UNIT = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{M}\p{N}'’-])+|\s+|./gsu;
+import { HAN } from "./word_bounds.js";
+
+const UNIT = new RegExp(`[${HAN}]|(?:(?![${HAN}])[\\p{L}\\p{M}\\p{N}'’-])+|\\s+|.`, "gsu");
 
 const unitsOf = (text) => text.match(UNIT) ?? [];
 

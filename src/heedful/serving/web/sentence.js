@@ -1,31 +1,21 @@
 // The sentence that views look into, with its languages, and what became of it; the same line above every such view.
 
 import { spelled } from "/insight/drawing.js";
-import { batch, html } from "/insight/vendor/preact.js";
+import { html } from "/insight/vendor/preact.js";
 import { directions, nameOf, target } from "./served.js";
-import { state } from "./state.js";
+import { change, OF_SENTENCE, state } from "./state.js";
 import { trace } from "./tracing.js";
 import { useTyped } from "./typing.js";
 import { words } from "./words.js";
 
 const REST = 600; // milliseconds without typing before the sentence counts
 
-/** What a change of the sentence makes meaningless. */
-function forget() {
-  for (const name of ["held", "cell", "prefix", "hypothesis"]) state[name].value = null;
-  state.sentence.value = 0;
-  state.step.value = 0;
-}
-
 /** A text of several sentences is looked into one by one. */
 function Sentences() {
   const said = words();
   const all = trace.value.data?.sentences ?? [];
   if (all.length < 2) return null;
-  const choose = (event) => batch(() => {
-    forget();
-    state.sentence.value = Number(event.target.value);
-  });
+  const choose = (event) => change({ ...OF_SENTENCE, sentence: Number(event.target.value) });
   return html`
     <label class="sentences"><span>${said.sentenceOf(state.sentence.value + 1, all.length)}</span>
       <select value=${String(state.sentence.value)} onChange=${choose}>
@@ -38,10 +28,7 @@ function Languages() {
   const said = words();
   const from = directions.value.find((one) => one.code === state.source.value);
   const targets = from ? from.targets.filter((code) => code !== from.code) : directions.value.map((one) => one.code);
-  const choose = (name) => (event) => {
-    state[name].value = event.target.value;
-    forget();
-  };
+  const choose = (name) => (event) => change({ ...OF_SENTENCE, [name]: event.target.value });
   return html`
     <span class="languages">
       <select aria-label=${said.from} value=${state.source.value} onChange=${choose("source")}>
@@ -58,10 +45,7 @@ function Languages() {
 /** The line to type into; what is typed takes effect on Enter, on leaving the field, or after a short rest. */
 function Field() {
   const said = words();
-  const { typed, settle, handlers } = useTyped(state.text.value, REST, (text) => {
-    state.text.value = text;
-    forget();
-  });
+  const { typed, settle, handlers } = useTyped(state.text.value, REST, (text) => change({ ...OF_SENTENCE, text }));
   const onKeyDown = (event) => {
     if (event.key !== "Enter" || event.isComposing) return;
     event.preventDefault(); // a line end that came with the text stays, none is added

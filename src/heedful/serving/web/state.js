@@ -65,6 +65,28 @@ const FIELDS = {
 
 export const state = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, signal(field.fallback)]));
 
+const asOnFirstVisit = (...names) => Object.fromEntries(names.map((name) => [name, FIELDS[name].fallback]));
+
+/** What was chosen inside one sentence: another one makes it meaningless. */
+export const OF_SENTENCE = asOnFirstVisit("held", "cell", "prefix", "hypothesis", "sentence", "step");
+
+/** What was chosen for one model: another one has other languages and layers. */
+export const OF_MODEL = {
+  ...OF_SENTENCE, ...asOnFirstVisit("source", "target", "layer", "head", "heads", "off", "run", "checkpoint"),
+};
+
+/** Change several things at once. */
+export const change = (changes) => batch(() => {
+  for (const [name, value] of Object.entries(changes)) state[name].value = value;
+});
+
+/** Follow a link that changes the state without loading the page; with a modifier the browser does as always. */
+export function follow(event, changes) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+  event.preventDefault();
+  change(changes);
+}
+
 const isLong = (text) => new URLSearchParams({ text }).toString().length > LONGEST_IN_ADDRESS;
 
 /** Take over what a query says; what it does not mention is as on the first visit. */

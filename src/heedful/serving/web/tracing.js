@@ -3,7 +3,7 @@
 
 import { computed, effect, signal } from "/insight/vendor/preact.js";
 import { KINDS, unpack } from "/insight/drawing.js";
-import { isAborted, post } from "./api.js";
+import { isAborted, post, postAbout } from "./api.js";
 import { model, target } from "./served.js";
 import { state } from "./state.js";
 
@@ -11,7 +11,7 @@ const PAUSE = 250; // milliseconds without a change before the server is asked
 const NOTHING = { status: "none", data: null, layers: null, error: null };
 
 export const trace = signal(NOTHING);
-export const extras = { attribution: signal(null), headChanges: signal(null) };
+export const extras = { attribution: signal(null), heads: signal(null) };
 
 /** The views that show a trace. */
 const SHOWN_IN = ["attention", "decoding", "heads"];
@@ -74,13 +74,13 @@ async function load(request, leaving) {
 
 /** Ask for one of the extras of the trace that is shown; what came for a trace that is gone is thrown away. */
 export async function want(name) {
-  const { request, status } = trace.peek();
+  const { data, request, status } = trace.peek();
   if (status !== "ready" || extras[name].peek() !== null) return;
   extras[name].value = { status: "loading" };
   try {
-    const data = await post("/api/trace", { ...JSON.parse(request), [name]: true }, leavingExtras.signal);
+    const found = await postAbout(data, name, {}, leavingExtras.signal);
     if (trace.peek().request !== request) return;
-    extras[name].value = { status: "ready", data: data[name === "headChanges" ? "head_changes" : name] };
+    extras[name].value = { status: "ready", data: found[name] };
   } catch (error) {
     if (isAborted(error) || trace.peek().request !== request) return;
     extras[name].value = { status: "failed", error: error.message };

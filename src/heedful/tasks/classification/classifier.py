@@ -26,12 +26,12 @@ from heedful.tasks.device import choose_device
 from heedful.tasks.folder_tokenizers import classifier_tokenizer
 from heedful.tasks.line_groups import group_lines
 from heedful.text.tokenizer import Tokenizer
+from heedful.text.words import UNSPACED
 
 _BATCH_TOKENS = 16_384
 _MOST_READ = 500_000  # tokens that are read, at most, to find out which words moved the decision about a text
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff"
-_WORD = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+(?:['’-][^\W{_HAN}]+)*|[^\w\s]")
-"""A word, a Chinese character, or a mark."""
+_SHOWN = re.compile(rf"(?=\S)[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’-][^\W{UNSPACED}]+)*|[^\w\s]")
+"""What is shown with its influence: a word with its numbers and hyphens, a character without spaces, or a mark."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Classifier:
         spans = [(0, 0), *encoding.offsets, (0, 0)]
         read = shorten(self.config, range(len(ids)))
         token_ids = torch.tensor([[ids[place] for place in read]], device=self.device)
-        words = list(_WORD.finditer(text))
+        words = list(_SHOWN.finditer(text))
         places = _places_of_words(words, [spans[place] for place in read], len(text))
         influences = _word_influences(self.model, token_ids, label, places, before_pass)
         return [

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.decoding.continuation import ReadsOn, continue_text
+from heedful.decoding.continuation import ReadsOn, SamplingRequest, continue_text
 from heedful.errors import UserError
 from heedful.evaluation.dynamic import Adaptation, mean_squares, score_dynamically
 from heedful.evaluation.likelihood import Likelihood, score_symbols, symbol_nats
@@ -69,49 +69,23 @@ class TextModel:
         seed: int = 0,
         memory_len: int | None = None,
     ) -> Iterator[bytes]:
-        """Write a text on and yield it in pieces as it comes, up to `max_tokens` symbols; see `write`."""
-        written = self.write(
-            prompt,
-            max_tokens=max_tokens,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            seed=seed,
-            memory_len=memory_len,
-        )
-        return (symbol.piece for symbol in written if symbol.piece)
+        """Write a text on and yield it in pieces as it comes; see `SamplingRequest` and `write`."""
+        request = SamplingRequest(max_tokens, temperature, top_k, top_p, seed)
+        return (symbol.piece for symbol in self.write(prompt, request, memory_len=memory_len) if symbol.piece)
 
     def write(
-        self,
-        prompt: str | bytes = b"",
-        *,
-        max_tokens: int = 200,
-        temperature: float = 1.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        seed: int = 0,
-        memory_len: int | None = None,
-        num_choices: int = 0,
+        self, prompt: str | bytes, request: SamplingRequest, *, memory_len: int | None = None, num_choices: int = 0
     ) -> Iterator["WrittenSymbol"]:
         """Write a text on, symbol by symbol, each with the `num_choices` symbols that were most probable there.
 
         The model remembers `memory_len` positions (by default as many as in training), so that a long text costs the
-        same for each symbol, however long it gets. The same seed gives the same text; temperature 0 needs none.
+        same for each symbol, however long it gets.
         """
         segment_len, memory_len = self._reading(None, memory_len)
         text = prompt.encode() if isinstance(prompt, str) else prompt
         ids = torch.tensor([[self.symbols.start_id, *self.symbols.encode(text).tolist()]], device=self.device)
         reader = _LastLogits(self.model.reader(1, memory_len=memory_len, segment_len=segment_len))
-        chosen = continue_text(
-            reader,
-            ids,
-            max_tokens=max_tokens,
-            segment_len=segment_len,
-            generator=torch.Generator().manual_seed(seed),
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-        )
+        chosen = continue_text(reader, ids, request, segment_len=segment_len)
         writer = self.symbols.writer()
         for symbol_id in chosen:
             probability, choices = reader.probabilities(symbol_id, num_choices) if num_choices else (None, ())

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from heedful.text.words import HAN, LETTER, UNIT
+
 Code = Literal[
     "split", "truncated", "broken", "pivot", "unchanged", "unknown_language", "one_of_several",
     "low_confidence", "looping", "copied", "leftover_words", "length", "unknown_characters",
@@ -31,13 +33,12 @@ _MOST_TIMES, _LEAST_TIMES, _SLACK = 3.0, 1 / 4, 8  # times the source's tokens, 
 _LOOKED_AT = 10_000  # characters read by the rules about words: some pages, so that a megabyte costs no seconds
 _UNKNOWN_SHARE = 0.2  # of the characters; an emoji at the end of a sentence is less
 
-_UNIT = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff]|[^\W\d_\u2e80-\u9fff\uf900-\ufaff]+(?:['’][^\W\d_]+)*|\d+")
-_WORD = re.compile(r"[^\W\d_\u2e80-\u9fff\uf900-\ufaff]{2,}")
+_WORD = re.compile(rf"{LETTER}{{2,}}")
 _NOT_PROSE = re.compile(  # addresses, and units after numbers
     r"(?:https?://|www\.)[^\s\u2e80-\uffef]+|[\w.+-]{1,64}@[\w.-]+|(?<![a-zA-Z0-9-])[a-zA-Z0-9-]{1,63}(?:\.[a-zA-Z0-9-]{1,63})+"
     r"|\d\s?[a-zA-Z]{1,3}(?![a-zA-Z])"
 )
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_HAN = re.compile(f"[{HAN}]")
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def is_foreign(source: str, num_unknown: int) -> bool:
 
 def _loops(text: str) -> Iterator[tuple[int, int]]:
     """Yield how often units of every size follow themselves, and how often they must to count as a loop."""
-    units = _UNIT.findall(text.lower())
+    units = UNIT.findall(text.lower())
     if len(units) - len(set(units)) >= _REPEATS_OF_MORE - 1:  # else nothing is there three times
         for size in range(1, min(_LONGEST_UNIT, len(units) // 2) + 1):
             yield _repeats(units, size), _REPEATS.get(size, _REPEATS_OF_MORE)

@@ -4,16 +4,17 @@ Finds the folders, checks them (storage/model_folder.py), builds the models and 
 pays. Several models become one: an ensemble, whose members must cut text into the same tokens.
 """
 
+import ctypes
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
-from heedful.decoding import Decodable, Ensemble
+from heedful.decoding import Decodable, Ensemble, Stepwise
 from heedful.engines.int8.engine import restore_int8
 from heedful.engines.int8.library import NativeUnavailableError, open_library
 from heedful.errors import UserError
@@ -27,7 +28,7 @@ from heedful.tasks.folder_tokenizers import translation_tokenizer
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE
 from heedful.tasks.translation.learned_text import joined_tokens
-from heedful.tasks.translation.translator import Translator, max_positions
+from heedful.tasks.translation.translator import Traits, Translator, max_positions
 
 Quantization = Literal["auto", "int8", "none"]
 Models = str | Path | Sequence[str | Path] | None
@@ -56,24 +57,10 @@ def load_translator(
     found = [find_model_folder(path) for path in paths or [None]]
     folders = [load_model_folder(path, TranslatorDescription) for path in found]
     _check_alike(found, folders)
-    if quantize != "none" and chosen.type == "cpu":
-        _prepare_engine(say, insist=quantize == "int8")
-    float_twin = partial(_float_twin, found[0], chosen) if len(found) == 1 else None
-    return translator_of(folders, chosen, quantize=quantize, kind=kind, float_twin=float_twin)
-
-
-def _prepare_engine(say: Callable[[str], None] | None, *, insist: bool) -> None:
-    """Have the int8 engine compiled, where that is possible; without it models run in floats, unless we `insist`."""
-    try:
-        open_library(say or (lambda _: None), insist=insist)
-    except NativeUnavailableError as error:
-        if insist:
-            raise
-        told = f"{error}\nGoing on without it, which is slower."
-        if error.is_news and say is not None:
-            say(f"warning: {told}")
-        elif error.is_news:
-            warnings.warn(told, stacklevel=3)
+    translator = translator_of(folders, chosen, quantize=quantize, say=say, kind=kind)
+    if len(found) > 1:
+        return translator
+    return replace(translator, reference=cache(partial(_reference, found[0], chosen)))
 
 
 def translator_of(
@@ -81,27 +68,18 @@ def translator_of(
     device: torch.device,
     *,
     quantize: str = "none",
+    say: Callable[[str], None] | None = None,
     kind: type[Translator] = Translator,
-    float_twin: Callable[[], Transformer] | None = None,
 ) -> Translator:
     """Make a `Translator` of loaded model folders; languages and search settings are those of the first."""
     first = folders[0].description
     tokenizers = [translation_tokenizer(folder) for folder in folders]  # alike, but each must be right for its model
-    engines = [_engine(folder, device, quantize) for folder in folders]
+    library = _open_engine(device, quantize, say)
+    engines = [_engine(folder, device, library, insist=quantize == "int8") for folder in folders]
     positions = [limit for folder in folders if (limit := max_positions(folder.description.model)) is not None]
-    return kind(
-        engines[0] if len(engines) == 1 else Ensemble(engines),
-        tokenizers[0],
-        first.decoding,
-        source_language=first.source_language,
-        target_language=first.target_language,
-        device=device,
-        max_positions=min(positions, default=None),
-        directions=directions_of(first),
-        low_confidence=_low_confidence(first),
-        joined_tokens=joined_tokens(first.facts),
-        float_twin=float_twin,
-    )
+    traits = Traits(min(positions, default=None), joined_tokens(first.facts), _low_confidence(first))
+    generator = Stepwise(engines[0] if len(engines) == 1 else Ensemble(engines))
+    return kind(generator, tokenizers[0], first.decoding, directions_of(first), device, traits)
 
 
 def directions_of(model: TranslatorDescription) -> Directions:
@@ -133,19 +111,37 @@ def _check_alike(paths: Sequence[Path], folders: Sequence[ModelFolder[Translator
             )
 
 
-def _engine(folder: ModelFolder[TranslatorDescription], device: torch.device, quantize: str) -> Decodable[Any]:
-    """Put the model where it runs: on the device, or into the int8 engine where that was asked for or pays."""
+def _open_engine(device: torch.device, quantize: str, say: Callable[[str], None] | None) -> ctypes.CDLL | None:
+    """Have the int8 engine compiled, where it is wanted and can be; else models run in floats, unless it must be."""
     if quantize == "none" or device.type != "cpu":
-        return restore_model(folder).to(device)
+        return None
     try:
-        return restore_int8(folder)
-    except NativeUnavailableError:
+        return open_library(say or (lambda _: None), insist=quantize == "int8")
+    except NativeUnavailableError as error:
         if quantize == "int8":
             raise
-        return restore_model(folder)
+        told = f"{error}\nGoing on without it, which is slower."
+        if error.is_news and say is not None:
+            say(f"warning: {told}")
+        elif error.is_news:
+            warnings.warn(told, stacklevel=4)
+        return None
 
 
-def _float_twin(path: Path, device: torch.device) -> Transformer:
+def _engine(
+    folder: ModelFolder[TranslatorDescription], device: torch.device, library: ctypes.CDLL | None, *, insist: bool
+) -> Decodable[Any]:
+    """Put the model where it runs: on the device or, with a library, into the int8 engine unless it does not fit."""
+    if library is not None:
+        try:
+            return restore_int8(folder, library=library)
+        except NativeUnavailableError:
+            if insist:
+                raise
+    return restore_model(folder).to(device)
+
+
+def _reference(path: Path, device: torch.device) -> Transformer:
     """Make what the int8 engine computes as PyTorch modules, from disk again: its weights, rounded as the engine's."""
     folder = load_model_folder(path, TranslatorDescription)
     return restore_model(replace(folder, weights=RoundedWeights.of(folder.weights))).to(device)

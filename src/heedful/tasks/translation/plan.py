@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from heedful.tasks.translation.directions import Directions, Route
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.text.sentences import split_sentences, split_to_fit
 from heedful.text.tokenizer import Tokenizer
+from heedful.text.words import is_unspaced
 
 _INDENT = re.compile(r"\s*(?:[-*•·–—]\s+)?")
-_FIRST_CJK = "\u2e80"
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,10 @@ class Planner:
     joined_tokens: int = 0
     """Up to so many tokens neighbouring sentences stay together; 0 for a model that has learned single sentences."""
 
-    def plan(self, texts: Sequence[str], source: str | None, target: str | None) -> list[TextPlan]:
-        """Settle languages and units; a `UserError` says what cannot be done. None is what the user left open."""
+    def plan(self, texts: Sequence[str], request: TranslationRequest) -> list[TextPlan]:
+        """Settle languages, which the model must have (`Directions.check`), and units."""
         texts = [without_surrogates(text) for text in texts]
-        routes = [self.directions.route(text if text.strip() else "", source, target) for text in texts]
+        routes = [self.directions.route(text if text.strip() else "", request.source, request.target) for text in texts]
         lines_of = [
             [_cut_indent(line) for line in text.split("\n")] if route.steps else []
             for text, route in zip(texts, routes, strict=True)
@@ -137,7 +138,7 @@ def join_parts(parts: Sequence[str]) -> str:
 
 def gap_between(before: str, after: str) -> str:
     """Return what stands between two sentences of a line: a space, unless one of them is written without."""
-    return " " if before and after and before[-1] < _FIRST_CJK and after[0] < _FIRST_CJK else ""
+    return "" if not before or not after or is_unspaced(before[-1]) or is_unspaced(after[0]) else " "
 
 
 def without_surrogates(text: str) -> str:

@@ -2,79 +2,74 @@
 
 A text is planned (plan.py: languages, lines, sentences), inputs of similar length are searched together, and the text
 is put together again (translated.py), with warnings where it is doubtful. The result for a sentence does not depend on
-the others. This file wires the tokenizer, the model and the search; it knows none of them from the inside.
+the others. This file wires the tokenizer and the generator; it knows neither from the inside.
 """
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from functools import cached_property
+from typing import Literal, Self, TypeVar
 
 import torch
 from torch import Tensor
 
 from heedful.config.models import LearnedPositions, TransformerConfig
-from heedful.config.training import MAX_BEAM_SIZE, DecodingConfig
-from heedful.decoding import Decodable, Hypothesis, Recorder, search
+from heedful.config.training import DecodingConfig
+from heedful.decoding import Generator, Hypothesis, Recorder, SearchRequest, Stepwise
+from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
 from heedful.models.transformer import Transformer
 from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, find_warnings
-from heedful.tasks.translation.plan import Planner, Unit
+from heedful.tasks.translation.plan import Planner, TextPlan, Unit
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translated import Alternative, TranslatedUnit, Translation, assemble_all
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
 
+Text = TypeVar("Text", str, list[str])
+_ALL_LEFT_OPEN = TranslationRequest()
+
 
 @dataclass(frozen=True)
-class _Request:
-    """What one call asks of the search."""
+class Traits:
+    """What is known of a model beside its weights and its languages."""
 
-    beam_size: int
-    n_best: int
-    prefix_ids: tuple[int, ...] = ()
-    recorder: Recorder | None = None
+    max_positions: int | None = None
+    """How many positions it has; None when any number."""
+
+    joined_tokens: int = 0
+    """Neighbouring sentences of a line are read together up to so many tokens, where the model has learned that."""
+
+    low_confidence: float = LOW_CONFIDENCE
+    """The mean log-probability of a token below which a translation is doubtful."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Translator:
-    """A trained model with its tokenizer, ready to translate."""
+    """What writes translations, with its tokenizer. It never changes: `dataclasses.replace` makes another of it."""
 
-    def __init__(
-        self,
-        model: Decodable[Any],
-        tokenizer: Tokenizer,
-        decoding: DecodingConfig,
-        *,
-        source_language: str,
-        target_language: str,
-        device: torch.device,
-        max_positions: int | None = None,
-        directions: Directions | None = None,
-        low_confidence: float = LOW_CONFIDENCE,
-        joined_tokens: int = 0,
-        float_twin: Callable[[], Transformer] | None = None,
-    ) -> None:
-        """Wire the parts; without `directions` there is one, from the source to the target language.
+    generator: Generator
+    tokenizer: Tokenizer
+    decoding: DecodingConfig
+    directions: Directions
+    device: torch.device
+    traits: Traits = Traits()
+    reference: Callable[[], Transformer] | None = None
+    """Makes the model as modules that can be looked into (its reference implementation), always the same one; needed
+    where what generates is not made of modules."""
 
-        Neighbouring sentences of a line are read together up to `joined_tokens`, where the model has learned that.
-        `float_twin` makes the model again as one that can be looked into, where `model` is an engine that cannot.
-        """
-        self.model = model
-        self.tokenizer = tokenizer
-        self.decoding = decoding
-        self.source_language = source_language
-        self.target_language = target_language
-        self.device = device
-        self.directions = directions or Directions([(source_language, target_language)])
-        self._max_positions = max_positions
-        self._low_confidence = low_confidence
-        self._joined_tokens = joined_tokens
-        self._float_twin = float_twin
-        self._readable: Transformer | None = model if isinstance(model, Transformer) else None
-        first_bytes = [id_ for value, id_ in enumerate(tokenizer.source.byte_ids) if not 0x80 <= value < 0xC0]
-        self._unknown_ids = frozenset({tokenizer.unk_id, *first_bytes})  # one for each character without a piece
+    @property
+    def source_language(self) -> str:
+        """Code of the language that is mainly translated from."""
+        return self.directions.pairs[0][0]
+
+    @property
+    def target_language(self) -> str:
+        """Code of the language that is mainly translated into."""
+        return self.directions.pairs[0][1]
 
     @property
     def target_languages(self) -> tuple[str, ...]:
@@ -86,24 +81,9 @@ class Translator:
         """Codes of the languages this model can translate from."""
         return self.directions.sources
 
-    @overload
     def translate(
-        self, text: str, *, to: str | None = None, from_: str | None = None, beam_size: int | None = None
-    ) -> str: ...
-
-    @overload
-    def translate(
-        self, text: list[str], *, to: str | None = None, from_: str | None = None, beam_size: int | None = None
-    ) -> list[str]: ...
-
-    def translate(
-        self,
-        text: str | list[str],
-        *,
-        to: str | None = None,
-        from_: str | None = None,
-        beam_size: int | None = None,
-    ) -> str | list[str]:
+        self, text: Text, *, to: str | None = None, from_: str | None = None, beam_size: int | None = None
+    ) -> Text:
         """Translate a text, or a list of texts into a list; see `translate_detailed` for scores and alternatives."""
         texts = [text] if isinstance(text, str) else text
         translations = self.translate_detailed(texts, to=to, from_=from_, beam_size=beam_size)
@@ -118,106 +98,91 @@ class Translator:
         beam_size: int | None = None,
         n_best: int = 1,
     ) -> list[Translation]:
-        """Translate texts, in order, with scores, alternatives and warnings.
+        """Translate texts, in order, with scores, alternatives and warnings; see `TranslationRequest`."""
+        return self._translate(texts, TranslationRequest(from_, to, beam_size, n_best))
 
-        `beam_size` None takes what the model was made with; it is raised to `n_best` when smaller. Up to the beam size
-        `n_best` does not change the translation. `from_` None detects the language of each text, where the model knows
-        several.
-        """
-        request = self._request(to, from_, beam_size, n_best)
-        plans = self.planner.plan(texts, from_, to)
-        return assemble_all(plans, self._translate_units([unit for plan in plans for unit in plan.units], request))
+    def _translate(self, texts: Sequence[str], request: TranslationRequest) -> list[Translation]:
+        plans = self.plan(texts, request)
+        return assemble_all(plans, self.translate_units([unit for plan in plans for unit in plan.units], request))
+
+    def plan(self, texts: Sequence[str], request: TranslationRequest = _ALL_LEFT_OPEN) -> list[TextPlan]:
+        """Settle languages and units of texts, before anything is translated; a `UserError` says what cannot be."""
+        self.directions.check(request.source, request.target)
+        return self.planner.plan(texts, request)
 
     @property
     def planner(self) -> Planner:
         """What settles languages and units of texts, before anything is translated."""
-        return Planner(self.tokenizer, self.directions, self.max_source_tokens(), self._joined_tokens)
+        return Planner(self.tokenizer, self.directions, self.max_source_tokens(), self.traits.joined_tokens)
 
-    def translate_units(
-        self, units: Sequence[Unit], *, beam_size: int | None = None, n_best: int = 1
-    ) -> list[TranslatedUnit]:
-        """Translate what a plan has cut texts into, in order; the units may belong to different plans."""
-        return self._translate_units(units, self._search_request(beam_size, n_best))
-
-    def translate_lines(
-        self,
-        lines: Iterable[str],
-        *,
-        to: str | None = None,
-        from_: str | None = None,
-        beam_size: int | None = None,
-    ) -> Iterator[str]:
-        """Translate lines as they come: one line in, one line out, each line as soon as no better company is ready."""
-        for translation in self.translate_lines_detailed(lines, to=to, from_=from_, beam_size=beam_size):
-            yield translation.text
-
-    def translate_lines_detailed(
-        self,
-        lines: Iterable[str],
-        *,
-        to: str | None = None,
-        from_: str | None = None,
-        beam_size: int | None = None,
-        n_best: int = 1,
-    ) -> Iterator[Translation]:
-        """Do what `translate_lines` does, with scores, alternatives and warnings."""
-        self._request(to, from_, beam_size, n_best)  # a wrong request is refused before the first line is read
+    def translate_lines(self, lines: Iterable[str], request: TranslationRequest) -> Iterator[Translation]:
+        """Translate lines as they come, each as soon as no further one is ready to be translated together with it."""
+        self.directions.check(request.source, request.target)  # refused before the first line is read
         for group in group_lines(lines):
-            yield from self.translate_detailed(group, to=to, from_=from_, beam_size=beam_size, n_best=n_best)
+            yield from self._translate(group, request)
 
-    def hypotheses(
+    def hypothesis(
         self,
-        source_ids: list[int],
+        source_ids: Sequence[int],
         *,
         beam_size: int | None = None,
-        n_best: int = 1,
         prefix_ids: Sequence[int] = (),
         recorder: Recorder | None = None,
-    ) -> list[Hypothesis]:
-        """Search for the translations of one encoded text, best first, by the rules that hold for every text.
+    ) -> Hypothesis:
+        """Search for the translation of one encoded text, by the rules that hold for every text.
 
-        Each of them begins with `prefix_ids`; `recorder` is told about every step of the search.
+        It begins with `prefix_ids`; `recorder` is told about every step of the search.
         """
-        request = self._search_request(beam_size, n_best)
-        return self._search([source_ids], replace(request, prefix_ids=tuple(prefix_ids), recorder=recorder))[0]
+        request = replace(self._search_request(TranslationRequest(beam_size=beam_size)), recorder=recorder)
+        return self._generate([source_ids], request, [prefix_ids])[0][0]
+
+    @property
+    def engine(self) -> Literal["float", "int8"]:
+        """What the model is computed with."""
+        is_int8 = isinstance(self.generator, Stepwise) and isinstance(self.generator.model, Int8Transformer)
+        return "int8" if is_int8 else "float"
 
     @property
     def readable_model(self) -> Transformer:
-        """The model as PyTorch modules: itself, or the float twin of an engine, made when it is first asked for."""
-        if self._readable is None:
-            if self._float_twin is None:
-                raise UserError("Only a single model can be looked into, but this one is an ensemble. Load one of it.")
-            self._readable = self._float_twin()
-        return self._readable
+        """The model as PyTorch modules: the one that is searched, or its reference implementation."""
+        if isinstance(self.generator, Stepwise) and isinstance(self.generator.model, Transformer):
+            return self.generator.model
+        if self.reference is not None:
+            return self.reference()
+        if isinstance(self.generator, Stepwise):
+            raise UserError("Only a single model can be looked into, but this one is an ensemble. Load one of it.")
+        raise UserError("Only a model with attention can be looked into, but this one writes without steps to show.")
 
-    def with_model(self, model: Transformer) -> "Translator":
+    def with_model(self, model: Transformer) -> Self:
         """Return a translator that is like this one in all but the model."""
-        other = copy.copy(self)
-        other.model, other._readable, other._float_twin = model, model, None
-        return other
+        return replace(self, generator=Stepwise(model), reference=None)
 
-    def _request(self, to: str | None, from_: str | None, beam_size: int | None, n_best: int) -> _Request:
-        self.directions.check(from_, to)
-        return self._search_request(beam_size, n_best)
+    def _search_request(self, request: TranslationRequest) -> SearchRequest:
+        """Make the rules of the search for any number of sentences."""
+        beam = self.decoding.beam_size if request.beam_size is None else request.beam_size
+        tokenizer = self.tokenizer
+        return SearchRequest(
+            bos_id=tokenizer.bos_id,
+            eos_id=tokenizer.eos_id,
+            beam_size=max(beam, request.n_best),
+            n_best=request.n_best,
+            length_penalty=self.decoding.length_penalty,
+            forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id),
+        )
 
-    def _search_request(self, beam_size: int | None, n_best: int) -> _Request:
-        beam = self.decoding.beam_size if beam_size is None else beam_size
-        for name, value in (("beam_size", beam), ("n_best", n_best)):
-            if not 1 <= value <= MAX_BEAM_SIZE:
-                bound = "at least 1" if value < 1 else f"at most {MAX_BEAM_SIZE}"
-                raise UserError(f"`{name}` must be {bound}, but is {value:,}.")
-        return _Request(max(beam, n_best), n_best)
+    def translate_units(self, units: Sequence[Unit], request: TranslationRequest) -> list[TranslatedUnit]:
+        """Translate what plans have cut texts into, in order, by their first step, and what comes of it by the others.
 
-    def _translate_units(self, units: Sequence[Unit], request: _Request) -> list[TranslatedUnit]:
-        """Translate units by their first step, and what comes out of it by the others."""
-        found = self._search_all([list(unit.source_ids) for unit in units], request)
+        The units may belong to different plans: of the request, languages are settled in them.
+        """
+        found = self._generate_all([unit.source_ids for unit in units], self._search_request(request))
         done = [self.translated(unit, hypotheses) for unit, hypotheses in zip(units, found, strict=True)]
         onward = [number for number, unit in enumerate(units) if len(unit.steps) > 1]
         if onward:
             parts_of = self.planner.units(
                 [done[number].text for number in onward], [units[number].steps[1:] for number in onward]
             )
-            later = iter(self._translate_units([part for parts in parts_of for part in parts], request))
+            later = iter(self.translate_units([part for parts in parts_of for part in parts], request))
             for number, parts in zip(onward, parts_of, strict=True):
                 done[number] = done[number].then([next(later) for _ in parts])
         return done
@@ -225,37 +190,36 @@ class Translator:
     def max_source_tokens(self) -> int:
         """Return how many tokens the model reads at once; longer texts are split."""
         limit = self.decoding.max_source_tokens
-        return limit if self._max_positions is None else min(limit, self._max_positions)
+        positions = self.traits.max_positions
+        return limit if positions is None else min(limit, positions)
 
-    def _search_all(self, parts: Sequence[list[int]], request: _Request) -> list[list[Hypothesis]]:
+    def _generate_all(self, parts: Sequence[Sequence[int]], request: SearchRequest) -> list[list[Hypothesis]]:
         """Search for every part, neighbours in length together, and give the results in the order of `parts`."""
         results: dict[int, list[Hypothesis]] = {}
         for numbers in _batches_by_length(parts, self.decoding.batch_tokens):
             sources = [parts[number] for number in numbers]
-            results |= zip(numbers, within_memory(lambda some: self._search(some, request), sources), strict=True)
+            results |= zip(numbers, within_memory(lambda some: self._generate(some, request), sources), strict=True)
         return [results[number] for number in range(len(parts))]
 
     @torch.inference_mode()
-    def _search(self, sources: Sequence[list[int]], request: _Request) -> list[list[Hypothesis]]:
-        tokenizer = self.tokenizer
-        source_ids, source_mask = _pad(sources, tokenizer.pad_id)
+    def _generate(
+        self,
+        sources: Sequence[Sequence[int]],
+        request: SearchRequest,
+        prefix_ids: Sequence[Sequence[int]] | None = None,
+    ) -> list[list[Hypothesis]]:
+        source_ids, source_mask = _pad(sources, self.tokenizer.pad_id)
         max_lengths = source_mask.sum(dim=1) + self.decoding.extra_tokens
-        if self._max_positions is not None:
-            max_lengths = max_lengths.clamp(max=self._max_positions)
-        return search(
-            self.model,
-            source_ids.to(self.device),
-            source_mask.to(self.device),
-            bos_id=tokenizer.bos_id,
-            eos_id=tokenizer.eos_id,
-            forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id),
-            beam_size=request.beam_size,
-            length_penalty=self.decoding.length_penalty,
-            max_lengths=max_lengths,
-            n_best=request.n_best,
-            prefix_ids=[request.prefix_ids] * len(sources) if request.prefix_ids else None,
-            recorder=request.recorder,
-        )
+        if self.traits.max_positions is not None:
+            max_lengths = max_lengths.clamp(max=self.traits.max_positions)
+        request = replace(request, max_lengths=max_lengths.tolist(), prefix_ids=prefix_ids)
+        return self.generator.generate(source_ids.to(self.device), source_mask.to(self.device), request)
+
+    @cached_property
+    def _unknown_ids(self) -> frozenset[int]:
+        """One for each character without a piece: the unknown symbol, and first bytes of characters."""
+        first_bytes = [id_ for value, id_ in enumerate(self.tokenizer.source.byte_ids) if not 0x80 <= value < 0xC0]
+        return frozenset({self.tokenizer.unk_id, *first_bytes})
 
     def translated(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> TranslatedUnit:
         """Spell what was found for a unit, and look whether it is doubtful."""
@@ -279,7 +243,7 @@ class Translator:
             num_source_tokens=len(unit.source_ids),
             num_unknown=sum(id_ in self._unknown_ids for id_ in unit.source_ids),
         )
-        warnings = tuple(find_warnings(output, low_confidence=self._low_confidence))
+        warnings = tuple(find_warnings(output, low_confidence=self.traits.low_confidence))
         return TranslatedUnit(unit.text, alternatives, warnings)
 
     def _pieces(self, hypothesis: Hypothesis) -> list[str]:
@@ -293,7 +257,7 @@ def max_positions(config: TransformerConfig) -> int | None:
     return config.positions.max_len if isinstance(config.positions, LearnedPositions) else None
 
 
-def _pad(sources: Sequence[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
+def _pad(sources: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
     """Return ids and mask, [batch, source_len] each; the mask is True at real tokens."""
     longest = max(len(source) for source in sources)
     ids = torch.tensor([[*source, *[pad_id] * (longest - len(source))] for source in sources])
@@ -301,7 +265,7 @@ def _pad(sources: Sequence[list[int]], pad_id: int) -> tuple[Tensor, Tensor]:
     return ids, torch.arange(longest) < lengths.unsqueeze(1)
 
 
-def _batches_by_length(parts: Sequence[list[int]], batch_tokens: int) -> Iterator[list[int]]:
+def _batches_by_length(parts: Sequence[Sequence[int]], batch_tokens: int) -> Iterator[list[int]]:
     """Yield the numbers of parts to be searched together, longest first, within a budget of padded tokens."""
     order = sorted(range(len(parts)), key=lambda number: -len(parts[number]))
     start = 0

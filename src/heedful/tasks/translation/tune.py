@@ -8,7 +8,6 @@ penalty it was made with, and the best for another may be missing. Not meant for
 its score worthless.
 """
 
-import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -151,9 +150,7 @@ def _score_cell(translator: Translator, directions: Sequence[Direction], lowerca
 
 def _searching_with(translator: Translator, beam_size: int, length_penalty: float) -> Translator:
     """Return the same translator, model and all, with other settings."""
-    other = copy.copy(translator)
-    other.decoding = _changed(translator.decoding, beam_size, length_penalty)
-    return other
+    return replace(translator, decoding=_changed(translator.decoding, beam_size, length_penalty))
 
 
 def _changed(decoding: DecodingConfig, beam_size: int, length_penalty: float) -> DecodingConfig:

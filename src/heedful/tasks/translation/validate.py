@@ -14,9 +14,10 @@ from torch import nn
 from heedful.config.training import NoRegularizer
 from heedful.config.translation import RunConfig
 from heedful.data.batch import Batch, collate
-from heedful.decoding import Decodable
+from heedful.decoding import Decodable, Stepwise
 from heedful.evaluation.scores import bleu, tokenizer_of
-from heedful.tasks.translation.translator import Translator, max_positions
+from heedful.tasks.translation.directions import Directions
+from heedful.tasks.translation.translator import Traits, Translator, max_positions
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.durability.journal import Record
 from heedful.training.job import Validation
@@ -82,14 +83,13 @@ class Validator:
     def _translate(self, model: nn.Module, pairs: Sequence[ValidationPair]) -> list[str]:
         """Translate the sentences of one direction."""
         translator = Translator(
-            cast(Decodable[Any], model),
+            Stepwise(cast(Decodable[Any], model)),
             self.tokenizer,
             self.config.decoding,
-            source_language=pairs[0].source_language,
-            target_language=pairs[0].target_language,
-            device=next(model.parameters()).device,
-            max_positions=max_positions(self.config.model),
-            joined_tokens=self.config.decoding.max_source_tokens,  # lines as long as those it learns from
+            Directions([(pairs[0].source_language, pairs[0].target_language)]),
+            next(model.parameters()).device,
+            # Lines are as long as those it learns from.
+            Traits(max_positions(self.config.model), joined_tokens=self.config.decoding.max_source_tokens),
         )
         return translator.translate([pair.source for pair in pairs], beam_size=1)
 

@@ -1,21 +1,14 @@
 """The kernel for Transformer-XL's attention equals the textbook.
 
-Runs where Triton can: on a GPU, and on any machine that has the package under TRITON_INTERPRET=1.
+Runs where the package triton is installed: on a GPU, or else in its interpreter.
 """
-
-import importlib.util
-import os
 
 import pytest
 import torch
 from torch import Tensor
 
 from heedful.nn.relative_attention import attend_relative, attend_relative_fused
-
-HAS_GPU = torch.cuda.is_available()
-INTERPRETED = importlib.util.find_spec("triton") is not None and os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cuda" if HAS_GPU else "cpu"
-needs_triton = pytest.mark.skipif(not (HAS_GPU or INTERPRETED), reason="needs a GPU, or Triton's interpreter")
+from tests.support.triton_kernels import DEVICE, HAS_GPU, needs_triton
 
 
 def inputs(

@@ -1,10 +1,7 @@
 """The kernel for LayerNorm(states + Dropout(update)) equals the plain expression.
 
-Runs where Triton can: on a GPU, and on any machine that has the package under TRITON_INTERPRET=1.
+Runs where the package triton is installed: on a GPU, or else in its interpreter.
 """
-
-import importlib.util
-import os
 
 import pytest
 import torch
@@ -12,15 +9,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from heedful.nn import PostNormResidual
+from tests.support.triton_kernels import DEVICE, HAS_GPU, needs_triton
 
-HAS_GPU = torch.cuda.is_available()
-INTERPRETED = importlib.util.find_spec("triton") is not None and os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cuda" if HAS_GPU else "cpu"
 EPSILON = 1e-5
 Outcome = tuple[Tensor, tuple[Tensor, ...]]
 """An output and the gradients of what it was made from."""
 BF16_STEP = 2**-8 if HAS_GPU else 2**-7  # a GPU rounds to the nearest, the interpreter towards zero
-needs_triton = pytest.mark.skipif(not (HAS_GPU or INTERPRETED), reason="needs a GPU, or Triton's interpreter")
 
 
 def inputs(

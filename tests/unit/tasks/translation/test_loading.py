@@ -1,5 +1,7 @@
 """Which folder, which device and which engine are meant."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,9 +9,10 @@ import torch
 
 from heedful.config.data import TokenizerConfig
 from heedful.config.models import TransformerConfig
+from heedful.engines.int8.engine import Int8Transformer
 from heedful.engines.int8.library import NativeUnavailableError
 from heedful.errors import UserError
-from heedful.models import Transformer, build_model
+from heedful.models import build_model
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.folder_files import SpecialIds
 from heedful.storage.locate import find_model_folder, refuse_existing
@@ -77,7 +80,7 @@ def narrow_model(tmp_path: Path) -> Path:
 
 def test_a_model_the_int8_engine_cannot_hold_runs_in_fp32_unless_int8_was_asked_for(narrow_model: Path) -> None:
     translator = load_translator(narrow_model, device="cpu", quantize="auto")
-    assert isinstance(translator.model, Transformer)
+    assert translator.engine == "float"
     assert isinstance(translator.translate("a b"), str)
     with pytest.raises(NativeUnavailableError, match=r"^The int8 engine needs "):
         load_translator(narrow_model, device="cpu", quantize="int8")
@@ -89,3 +92,19 @@ def test_int8_is_for_the_cpu(narrow_model: Path) -> None:
     if torch.cuda.is_available():
         with pytest.raises(UserError, match=r'^`quantize` must be "none" or "auto" on cuda: int8 runs on the CPU\.$'):
             load_translator(narrow_model, device="cuda", quantize="int8")
+
+
+COUNTING = """
+import sys
+read = []
+sys.addaudithook(lambda event, args: read.append(str(args[0])) if event == "open" else None)
+import heedful
+assert heedful.load(device="cpu").engine == "int8"
+print(sum(path.endswith("transformer.cpp") for path in read))
+"""
+
+
+@pytest.mark.skipif(not Int8Transformer.is_available(), reason="needs a C++ compiler")
+def test_the_engine_is_looked_for_once() -> None:
+    result = subprocess.run([sys.executable, "-c", COUNTING], capture_output=True, text=True, check=False, timeout=300)
+    assert (result.returncode, result.stdout) == (0, "1\n"), result.stderr[-2000:]

@@ -8,6 +8,7 @@ import pytest
 from heedful import load
 from heedful.storage.model_folder import save_model_folder
 from heedful.tasks.translation.plan import join_parts
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translated import assemble
 from heedful.tasks.translation.translator import Translator
 from tests.support.tiny_models import make_model, save_model
@@ -35,9 +36,9 @@ def test_parts_are_joined_as_the_script_writes_them(parts: list[str], joined: st
 
 
 def test_lines_are_kept_and_blank_ones_cost_nothing(translator: Translator) -> None:
-    [plan] = translator.planner.plan(["where is\n\n \n\t - the station. Where\n"], "en", "de")
+    [plan] = translator.planner.plan(["where is\n\n \n\t - the station. Where\n"], TranslationRequest("en", "de"))
     assert [unit.text for unit in plan.units] == ["where is", "the station.", "Where"]
-    done = translator.translate_units(plan.units, n_best=2)
+    done = translator.translate_units(plan.units, TranslationRequest(n_best=2))
     whole = assemble(plan, done)
     assert whole.text.split("\n") == [done[0].text, "", "", f"\t - {done[1].text} {done[2].text}", ""]
     assert whole.alternatives[1].text.split("\n")[0] == done[0].alternatives[1].text
@@ -45,7 +46,7 @@ def test_lines_are_kept_and_blank_ones_cost_nothing(translator: Translator) -> N
 
 
 def test_a_sentence_too_long_for_the_model_is_cut_and_said_so(translator: Translator) -> None:
-    [plan] = translator.planner.plan(["where is the station " * 60], "en", "de")
+    [plan] = translator.planner.plan(["where is the station " * 60], TranslationRequest("en", "de"))
     assert len(plan.units) > 1
     assert all(unit.is_fragment for unit in plan.units)
     assert all(len(unit.source_ids) <= translator.decoding.max_source_tokens for unit in plan.units)
@@ -57,7 +58,7 @@ def test_a_sentence_too_long_for_the_model_is_cut_and_said_so(translator: Transl
 
 
 def test_an_empty_text_and_one_in_the_wanted_language_need_no_way(translator: Translator) -> None:
-    plans = translator.planner.plan([" ", "\n\n", "station\n  where"], "en", "en")
+    plans = translator.planner.plan([" ", "\n\n", "station\n  where"], TranslationRequest("en", "en"))
     assert [plan.units for plan in plans] == [[], [], []]
     assert plans[2].route.steps == ()
     assert [assemble(plan, []).text for plan in plans] == ["", "", "station\n  where"]
@@ -71,7 +72,7 @@ def test_sentences_stay_together_where_the_folder_says_that_the_model_has_learne
     for number, facts in enumerate((paragraphs, sentences, {"training text": "nonsense"})):
         save_model_folder(tmp_path / str(number), replace(folder, description=folder.description.changed(facts=facts)))
         translator = load(tmp_path / str(number), device="cpu")
-        [plan] = translator.planner.plan([text], None, None)
+        [plan] = translator.planner.plan([text], TranslationRequest(None, None))
         assert " ".join(unit.text for unit in plan.units) == text.strip()
         assert max(len(unit.source_ids) for unit in plan.units) <= 40
         counts.append(len(plan.units))

@@ -9,7 +9,7 @@ import { halves, usePositions } from "./figures/positions.js";
 import { useBoth } from "./figures/search.js";
 import { useReference } from "./figures/training.js";
 import { largest, mostWorth, placeOf, sharpest } from "./rules.js";
-import { exampleOf, useTrace } from "./traces.js";
+import { exampleOf, useAbout, useTrace } from "./traces.js";
 import { chapterWords, decimal } from "./words.js";
 
 const isReady = (...answers) => answers.every((one) => one.status === "ready");
@@ -124,17 +124,18 @@ function reach() {
 }
 
 function sharpestIsWorth(figure) {
-  const answer = useTrace(exampleOf(figure), { headChanges: true });
-  if (!isReady(answer)) return { answers: [answer] };
+  const answer = useTrace(exampleOf(figure));
+  const weighed = useAbout(answer, "heads");
+  if (!isReady(weighed)) return { answers: [weighed] };
   const said = chapterWords();
-  const [sharp, most] = [sharpest(answer.data.entropy), mostWorth(answer.data.head_changes)];
+  const [sharp, most] = [sharpest(answer.data.entropy), mostWorth(weighed.data.heads)];
   const isSame = sharp.kind === most.kind && sharp.layer === most.layer && sharp.head === most.head;
-  const change = answer.data.head_changes[sharp.kind][sharp.layer][sharp.head];
+  const change = weighed.data.heads[sharp.kind][sharp.layer][sharp.head];
   const about = said.worth.change(change);
   const options = [[true, said.yes], [false, said.no]].map(([claim, text]) => ({
     text, isRight: claim === isSame, said: said.withoutIt(about),
   }));
-  return { answers: [answer], about: said.place(sharp), options };
+  return { answers: [weighed], about: said.place(sharp), options };
 }
 
 export const EXERCISES = {

@@ -3,7 +3,7 @@
 
 import { computed, useEffect, useState } from "/insight/vendor/preact.js";
 import { KINDS, unpack } from "/insight/drawing.js";
-import { get, post } from "../api.js";
+import { get, post, traceNamed } from "../api.js";
 import { model, models } from "../served.js";
 import { state } from "../state.js";
 
@@ -63,3 +63,10 @@ export function useAnswer(path, body = null) {
 
 export const useTrace = (example, more = {}) =>
   useAnswer(example === null ? null : "/api/trace", example === null ? null : { ...example, ...more });
+
+/** What there is to know about the trace of an answer beside itself; nothing as long as it is not there. */
+export function useAbout(answer, name, more = {}) {
+  const isThere = answer.status === "ready";
+  const found = useAnswer(isThere && `/api/trace/${name}`, isThere && { ...traceNamed(answer.data), ...more });
+  return isThere ? found : answer;
+}

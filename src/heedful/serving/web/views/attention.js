@@ -4,26 +4,12 @@ import { AttentionView } from "/insight/attention.js";
 import { followKey } from "/insight/attention_map.js";
 import { html, useEffect, useLayoutEffect } from "/insight/vendor/preact.js";
 import { attentionWords } from "/insight/words.js";
-import { post } from "../api.js";
+import { postAbout } from "../api.js";
 import { WithTrace } from "../sentence.js";
 import { language, state } from "../state.js";
 import { extras, trace, want } from "../tracing.js";
 
-/** The fields of a trace's request that say which sentence and which model. */
-const ABOUT = ["q", "sentence", "source", "target", "model", "beam", "run", "checkpoint"];
-
-/** Ask for the numbers of one cell of the trace that is shown. */
-function openCell(place) {
-  const { data, request } = trace.peek();
-  const asked = JSON.parse(request);
-  return post("/api/trace/cell", {
-    ...Object.fromEntries(ABOUT.map((name) => [name, asked[name]])),
-    targetIds: data.target.tokens.map((token) => token.id),
-    ...place,
-  });
-}
-
-const ACTIONS = { openCell };
+const ACTIONS = { openCell: (place) => postAbout(trace.peek().data, "cell", place) };
 
 function onKey(event) {
   const { data, layers } = trace.peek();

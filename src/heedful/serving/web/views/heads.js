@@ -71,7 +71,7 @@ function Grid({ trace, layers, changes, most }) {
   const said = words();
   const [pointed, setPointed] = useState(null);
   const names = new Set(off.value.map((head) => nameOf(...head)));
-  const weighing = extras.headChanges.value;
+  const weighing = extras.heads.value;
   // A deep encoder beside a shallow decoder: the decoder's two uses stand one above the other.
   const isStacked = trace.entropy.encoder.length > 2 * trace.entropy.decoder.length;
   return html`
@@ -111,7 +111,7 @@ function Important({ most }) {
 export function HeadsPage() {
   const said = words();
   useEffect(followSwitches, []);
-  const changes = extras.headChanges.value?.data ?? null;
+  const changes = extras.heads.value?.data ?? null;
   const most = Math.max(NEGLIGIBLE, ...(ranked.value ?? []).map((one) => Math.abs(one.change)));
   return html`
     <h1>${said.title}</h1>

@@ -3,7 +3,7 @@
 
 import { computed, effect, signal } from "/insight/vendor/preact.js";
 import { KINDS } from "/insight/drawing.js";
-import { isAborted, post } from "../api.js";
+import { isAborted, postAbout } from "../api.js";
 import { state } from "../state.js";
 import { extras, trace, want } from "../tracing.js";
 
@@ -39,7 +39,7 @@ export function toggle(heads) {
 
 /** Every head with what the translation gains without it, the most needed first; null as long as it is not known. */
 export const ranked = computed(() => {
-  const changes = extras.headChanges.value?.data;
+  const changes = extras.heads.value?.data;
   if (!changes || !trace.value.data) return null;
   return headsIn(trace.value.data)
     .map((head) => ({ head, change: changes[head[0]][head[1]][head[2]] }))
@@ -49,10 +49,10 @@ export const ranked = computed(() => {
 /** Keep both answers in step with the sentence and the switches as long as the view is shown; returns how to stop. */
 export function followSwitches() {
   const stopWeighing = effect(() => {
-    if (trace.value.status === "ready") want("headChanges");
+    if (trace.value.status === "ready") want("heads");
   });
   const stopAblating = effect(() => {
-    const { status, request } = trace.value;
+    const { status, request, data } = trace.value;
     const heads = off.value;
     if (status !== "ready") return undefined;
     const key = `${request} ${heads.map((head) => nameOf(...head)).join(",")}`;
@@ -63,7 +63,7 @@ export function followSwitches() {
     if (ablation.peek().key === key && ablation.peek().status === "ready") return undefined;
     const leaving = new AbortController();
     ablation.value = { ...ablation.peek(), status: "loading", error: null };
-    const timer = setTimeout(() => load(request, heads, key, leaving.signal), PAUSE);
+    const timer = setTimeout(() => load(data, heads, key, leaving.signal), PAUSE);
     return () => {
       clearTimeout(timer);
       leaving.abort();
@@ -75,10 +75,11 @@ export function followSwitches() {
   };
 }
 
-async function load(request, headsOff, key, leaving) {
+async function load(traced, headsOff, key, leaving) {
   try {
-    const found = await post("/api/trace", { ...JSON.parse(request), headsOff }, leaving);
-    ablation.value = { status: "ready", key, data: found.ablation, error: null };
+    const more = { headsOff, prefix: traced.prefix, beam: state.beam.peek() };
+    const data = await postAbout(traced, "ablation", more, leaving);
+    ablation.value = { status: "ready", key, data, error: null };
   } catch (error) {
     if (!isAborted(error)) ablation.value = { ...NOTHING, status: "failed", error: error.message };
   }

@@ -6,9 +6,9 @@ import { headOf, unpack } from "/insight/drawing.js";
 import { Card } from "/insight/parts.js";
 import { isAborted, post } from "../api.js";
 import { model, nameOf } from "../served.js";
-import { queryWith, state } from "../state.js";
+import { follow, queryWith, state } from "../state.js";
 import { HeatMap } from "./labels_heat.js";
-import { chooseCheckpoint, chosenStep, closer, journalOf } from "./training_runs.js";
+import { atCheckpoint, chooseCheckpoint, chosenStep, closer, journalOf } from "./training_runs.js";
 import { words } from "./training_words.js";
 
 const PAUSE = 120; // milliseconds without a change before a checkpoint is asked
@@ -66,18 +66,12 @@ function Picture({ data }) {
 
 function Links({ run, step }) {
   const said = words();
-  const languages = { source: run.source, target: run.target };
-  const changes = { ...languages, run: run.id, checkpoint: step, step: 0, held: null, prefix: null, hypothesis: null };
-  const go = (view) => (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    chooseCheckpoint(run, step);
-    state.view.value = view;
-  };
+  const changesTo = (view) => ({ ...atCheckpoint(run, step), view });
   return html`
     <p class="checkpoint-links">
       ${["attention", "decoding"].map((view) => html`<a
-        key=${view} class="plain" href=${queryWith({ ...changes, view })} onClick=${go(view)}
+        key=${view} class="plain" href=${queryWith(changesTo(view))}
+        onClick=${(event) => follow(event, changesTo(view))}
       >${said[view]} →</a>`)}
     </p>`;
 }

@@ -4,7 +4,7 @@
 import { computed, signal } from "/insight/vendor/preact.js";
 import { get, isAborted, listen } from "../api.js";
 import { model } from "../served.js";
-import { state } from "../state.js";
+import { change, OF_SENTENCE, state } from "../state.js";
 
 const PAUSE = 3000; // milliseconds between two looks at the list of runs
 const MOST_HEARD = 3; // a browser keeps six connections to a server, and other questions need some
@@ -69,15 +69,13 @@ export function lookCloser(run) {
   state.checkpoint.value = null;
 }
 
-/** Let the views of a trace look into a checkpoint; their languages become those of the run. */
-export function chooseCheckpoint(run, step) {
-  state.run.value = run.id;
-  state.checkpoint.value = step;
-  state.source.value = run.source;
-  state.target.value = run.target;
-  for (const name of ["held", "prefix", "hypothesis"]) state[name].value = null;
-  state.step.value = 0;
-}
+/** Let the views of a trace look into a checkpoint. */
+export const chooseCheckpoint = (run, step) => change(atCheckpoint(run, step));
+
+/** What a look into a checkpoint changes; languages become those of the run. */
+export const atCheckpoint = (run, step) => ({
+  ...OF_SENTENCE, run: run.id, checkpoint: step, source: run.source, target: run.target,
+});
 
 /** Look after the list and the journals until `leaving` says so. */
 export async function followRuns(leaving) {

@@ -3,7 +3,7 @@
 import { batch, html, useEffect, useState } from "/insight/vendor/preact.js";
 import { Card } from "/insight/parts.js";
 import { directions, nameOf, target } from "../served.js";
-import { queryWith, state } from "../state.js";
+import { change, follow, OF_SENTENCE, queryWith, state } from "../state.js";
 import { useTyped } from "../typing.js";
 import { answer, followQuestion, question, textOf } from "./translate_asking.js";
 import { Another, Differing, Heard, Shaded } from "./translate_output.js";
@@ -14,10 +14,7 @@ const MOST_LOOKED_INTO = 1000; // characters
 const LEFT = ["unchanged", "unknown_language"]; // warnings that a text was not translated at all
 
 /** Another text, or other languages: what was chosen inside the last one does not hold. */
-function set(changes) {
-  const all = { ...changes, held: null, prefix: null, sentence: 0, hypothesis: null, step: 0 };
-  for (const [name, value] of Object.entries(all)) state[name].value = value;
-}
+const set = (changes) => change({ ...OF_SENTENCE, ...changes });
 
 const isRead = (code) => directions.value.some((one) => one.code === code);
 
@@ -101,12 +98,8 @@ function Look({ isAnother }) {
   if (!text.trim()) return null;
   if (text.length > MOST_LOOKED_INTO) return html`<span class="hint">${said.lookLong}</span>`;
   const changes = { view: "attention", prefix: null }; // what is shown here was not continued by hand
-  const go = (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    for (const [name, value] of Object.entries(changes)) state[name].value = value;
-  };
-  return html`<a class="look" href=${queryWith(changes)} onClick=${go}>${isAnother ? said.lookOwn : said.look} →</a>`;
+  return html`<a class="look" href=${queryWith(changes)} onClick=${(event) => follow(event, changes)}>
+    ${isAnother ? said.lookOwn : said.look} →</a>`;
 }
 
 function Refusal({ error, status }) {

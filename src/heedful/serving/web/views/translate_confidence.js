@@ -1,23 +1,13 @@
 // From the pieces of a translation and their log-probabilities to words with probabilities. Pure functions: text in,
 // data out; they know nothing of the page. Words are cut as the server cuts them for its alignments.
 
-const SPACE_MARK = "▁";
-const FIRST_CJK = "\u2e80";
-const BYTE = /^<0x([0-9A-F]{2})>$/;
+import { SPACE_MARK, beginsWord, byteOf } from "../word_bounds.js";
+
 const LEVELS = [0.75, 0.5, 0.25];
-
-const isMark = (piece) => !/[\p{L}\p{N}]/u.test(piece);
-
-/** A word begins at a space mark, at every piece of Chinese or Japanese, and where punctuation begins or ends. */
-function beginsWord(before, piece) {
-  if (before === SPACE_MARK || (BYTE.test(before) && BYTE.test(piece))) return false;
-  if (piece.startsWith(SPACE_MARK)) return true;
-  return piece[0] >= FIRST_CJK || before.at(-1) >= FIRST_CJK || isMark(piece) !== isMark(before);
-}
 
 /** Pieces as the letters they write; the bytes of a character are put together. */
 function lettersOf(pieces) {
-  const bytes = pieces.map((piece) => BYTE.exec(piece)?.[1]);
+  const bytes = pieces.map(byteOf);
   if (bytes.every(Boolean)) return new TextDecoder().decode(Uint8Array.from(bytes, (one) => parseInt(one, 16)));
   return pieces.join("").replaceAll(SPACE_MARK, "");
 }
@@ -36,7 +26,7 @@ export function levelOf(probability) {
 export function wordsOf({ text, tokens, tokenLogProbs }) {
   const groups = [];
   tokens.forEach((piece, number) => {
-    const isSymbol = number === tokens.length - 1 && /^<.+>$/.test(piece) && !BYTE.test(piece);
+    const isSymbol = number === tokens.length - 1 && /^<.+>$/.test(piece) && !byteOf(piece);
     if (isSymbol) return;
     const group = groups.at(-1);
     const one = { piece, logProb: tokenLogProbs[number] ?? -Infinity };

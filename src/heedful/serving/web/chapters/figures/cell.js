@@ -4,28 +4,27 @@ import { html, useState } from "/insight/vendor/preact.js";
 import { Choice } from "/insight/parts.js";
 import { headOf, spelled } from "/insight/drawing.js";
 import { largest, placeOf, softmax } from "../rules.js";
-import { exampleOf, useAnswer, useTrace } from "../traces.js";
+import { exampleOf, useAbout, useTrace } from "../traces.js";
 import { chapterWords, decimal } from "../words.js";
 import { headFor, sidesOf } from "./attention.js";
 import { Figure, stateFor } from "./frame.js";
 
 /** What a figure of this kind asks for once the trace is there: the row, opened at the column with most weight. */
-export function cellQuestion(figure, example, answer) {
+function cellQuestion(figure, answer) {
   if (answer.status !== "ready") return null;
   const found = headFor(figure, answer);
   const { rows } = sidesOf(answer.data, found.kind);
   const row = placeOf(rows, figure.row) ?? Math.min(1, rows.length - 1);
   const column = largest([...headOf(answer.layers[found.kind][found.layer], found.head)[row]]);
   const { kind, layer, head } = found;
-  return { ...example, targetIds: answer.data.target.tokens.map((token) => token.id), kind, layer, head, row, column };
+  return { kind, layer, head, row, column };
 }
 
 export function useCell(figure) {
   const example = exampleOf(figure);
   const answer = useTrace(example);
-  const question = cellQuestion(figure, example, answer);
-  const cell = useAnswer(question === null ? null : "/api/trace/cell", question);
-  return { example, answer, question, cell: question === null ? answer : cell };
+  const question = cellQuestion(figure, answer);
+  return { example, answer, question, cell: useAbout(answer, "cell", question) };
 }
 
 export function CellFigure({ figure }) {

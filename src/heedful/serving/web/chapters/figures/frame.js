@@ -1,14 +1,12 @@
 // What every figure stands in: its name, what it says, and the way into the view where one can go on by oneself.
 
-import { batch, html } from "/insight/vendor/preact.js";
-import { queryWith, state } from "../../state.js";
+import { html } from "/insight/vendor/preact.js";
+import { follow, OF_MODEL, queryWith } from "../../state.js";
 import { words } from "../../words.js";
 import { chapterWords } from "../words.js";
 
 /** What a link into a view changes, beside what the figure names: nothing of an earlier visit shall show through. */
-const CLEAN = {
-  beam: null, held: null, step: 0, prefix: null, sentence: 0, hypothesis: null, off: "", run: null, checkpoint: null,
-};
+const CLEAN = { ...OF_MODEL, beam: null };
 
 /** The state that shows an example in a view. */
 export const stateFor = (example, changes) => ({
@@ -16,15 +14,11 @@ export const stateFor = (example, changes) => ({
 });
 
 export function OpenIn({ changes }) {
-  const follow = (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    batch(() => {
-      for (const [name, value] of Object.entries(changes)) state[name].value = value;
-    });
-    scrollTo({ top: 0 });
+  const open = (event) => {
+    follow(event, changes);
+    if (event.defaultPrevented) scrollTo({ top: 0 });
   };
-  return html`<a class="open" href=${queryWith(changes)} onClick=${follow}>
+  return html`<a class="open" href=${queryWith(changes)} onClick=${open}>
     ${chapterWords().openIn(words().views[changes.view])} <span aria-hidden="true">→</span></a>`;
 }
 

@@ -3,7 +3,7 @@
 import { html } from "/insight/vendor/preact.js";
 import { KINDS } from "/insight/drawing.js";
 import { mostWorth } from "../rules.js";
-import { exampleOf, useTrace } from "../traces.js";
+import { exampleOf, useAbout, useTrace } from "../traces.js";
 import { chapterWords } from "../words.js";
 import { Figure, stateFor } from "./frame.js";
 
@@ -19,8 +19,8 @@ function Square({ place, change, most }) {
 export function WorthFigure({ figure }) {
   const said = chapterWords();
   const example = exampleOf(figure);
-  const answer = useTrace(example, { headChanges: true });
-  const changes = answer.data?.head_changes;
+  const answer = useAbout(useTrace(example), "heads");
+  const changes = answer.data?.heads;
   const most = changes ? mostWorth(changes) : null;
   const caption = () => said.worth.most({ place: said.place(most), change: said.worth.change(most.change) });
   const open = () => stateFor(example, { view: "heads", off: `${most.kind}.${most.layer}.${most.head}` });

@@ -1,0 +1,44 @@
+"""What writes: sentences and a request go in, hypotheses come out. How it gets there is its own affair.
+
+`Stepwise` is the way of the paper, one token after the other, by greedy or beam search. A generator that writes all
+tokens at once, or guesses several and has them checked, is another class with the same method. Token ids go in and come
+out; text, tokenizers and the splitting of long inputs belong to `tasks`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from heedful.decoding.beam import beam_search
+from heedful.decoding.greedy import greedy_search
+from heedful.decoding.hypothesis import Hypothesis
+from heedful.decoding.protocol import Decodable
+from heedful.decoding.request import SearchRequest
+
+
+class Generator(Protocol):
+    """Anything that writes outputs for sentences."""
+
+    def generate(self, source_ids: Tensor, source_mask: Tensor, request: SearchRequest) -> list[list[Hypothesis]]:
+        """Write the `request.n_best` best outputs for each sentence, best first, and at least one.
+
+        source_ids int64 and source_mask bool [batch, source_len], True at real tokens. What else is in the batch makes
+        no difference to a sentence. `request.before_step` is called before whatever takes noticeable time.
+        """
+
+
+@dataclass(frozen=True)
+class Stepwise:
+    """A `Generator` that searches a model step by step."""
+
+    model: Decodable[Any]
+
+    def generate(self, source_ids: Tensor, source_mask: Tensor, request: SearchRequest) -> list[list[Hypothesis]]:
+        """Search for the best outputs of source_ids where source_mask, both [batch, source_len]."""
+        request.check_batch(len(source_ids))
+        if not request.max_lengths:
+            return []
+        if request.beam_size == 1 and request.recorder is None:
+            return [[hypothesis] for hypothesis in greedy_search(self.model, source_ids, source_mask, request)]
+        return beam_search(self.model, source_ids, source_mask, request)
