@@ -1,60 +1,43 @@
-"""Admission control: whether any model has room, asked before a request is read."""
-
-from dataclasses import dataclass, field
-from typing import Any
-
-import pytest
+"""Admission control by the first line of a request: asked of the queues of the models that could do the work."""
 
 from heedful.serving.admission import make_admission
+from heedful.serving.engines import Engines
+from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
-from heedful.serving.request_queue import RefusedError
 from heedful.serving.workplace import Workplace
 
 
-@dataclass
-class Queue:
-    """Has room, or says in how many seconds it will."""
+class Translating(Workplace):
+    """A model that has no work of its own."""
 
-    seconds: int | None = None
-    asked_by: list[str] = field(default_factory=list)
-
-    def check_open(self, client: str) -> None:
-        self.asked_by.append(client)
-        if self.seconds is not None:
-            raise RefusedError("full", "No room.", self.seconds)
+    task = "translation"
 
 
-@dataclass
-class Engine:
-    queue: Queue
+class Labelling(Workplace):
+    """One of another kind."""
+
+    task = "classification"
 
 
-class Engines:
-    def __init__(self, *queues: Queue) -> None:
-        self._queues = queues
-
-    def of_kind(self, kind: type[Workplace]) -> list[Engine]:
-        assert kind is Workplace
-        return [Engine(queue) for queue in self._queues]
-
-
-def refusal(path: str, *queues: Queue) -> Any:
-    return make_admission(Engines(*queues), {"/translate": Workplace}, Measures())(path, "one")
-
-
-@pytest.mark.parametrize("queues", [[Queue()], [Queue(3), Queue()], []], ids=["room", "room in one", "no model"])
-def test_where_one_model_has_room_a_request_is_let_in(queues: list[Queue]) -> None:
-    assert refusal("/translate", *queues) is None
-    assert all(queue.asked_by == ["one"] for queue in queues)
-
-
-def test_where_none_has_room_the_refusal_names_the_shortest_wait() -> None:
-    found = refusal("/translate", Queue(9), Queue(2), Queue(5))
-    assert (found.status, found.headers["retry-after"]) == (429, "2")
-    assert b"No room." in found.body
+def test_a_request_is_refused_by_its_first_line_when_no_model_for_it_has_room() -> None:
+    measures = Measures()
+    first, second = (Translating(name, Limits(), measures.of_model(name)) for name in ("first", "second"))
+    other = Labelling("other", Limits(), measures.of_model("other"))
+    engines = Engines([first, second, other])
+    refusal_of = make_admission(engines, {"/translate": Translating, "/api/classify": Labelling}, measures)
+    assert refusal_of("/translate", "somebody") is None
+    first.queue.drain()
+    assert refusal_of("/translate", "somebody") is None, "the second has room"
+    second.queue.drain()
+    refusal = refusal_of("/translate", "somebody")
+    assert refusal is not None
+    assert (refusal.status, refusal.headers["retry-after"]) == (503, "2")
+    assert refusal.body == b'{"error": "The server is ending. Try again in a moment."}'
+    assert refusal_of("/api/classify", "somebody") is None
+    assert refusal_of("/health", "somebody") is None, "what needs no model is always let in"
+    assert b'heedful_requests_total{route="/translate",status="503"} 1.0' in measures.page(engines)
 
 
-def test_a_path_that_needs_no_model_asks_none() -> None:
-    full = Queue(3)
-    assert refusal("/health", full) is None
-    assert full.asked_by == []
+def test_a_path_for_which_there_is_no_model_is_let_in_to_be_told_so() -> None:
+    measures = Measures()
+    assert make_admission(Engines([]), {"/translate": Translating}, measures)("/translate", "somebody") is None

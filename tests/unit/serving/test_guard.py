@@ -56,7 +56,7 @@ async def echo(_: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[An
 def guard_of(app: Any = echo, access: Access | None = None, **limits: Any) -> Guard:
     bounds, measures = Limits(**limits), Measures()
     preparation = Preparation(bounds, measures.of_model("preparation"))
-    return Guard(app, access or Access(), bounds, measures, {"/translate", "/health"}, preparation)
+    return Guard(app, access or Access(), bounds, measures, {"/translate"}, preparation)
 
 
 async def asked(guard: Guard, headers: Headers, *parts: bytes, path: str = "/translate") -> Client:
