@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from heedful.tasks.translation.doctor import Finding, LengthSummary
+    from heedful.tasks.diagnosis import Finding, LengthSummary
     from heedful.tasks.trial_step import Trial
 
 

@@ -3,7 +3,7 @@
 Pydantic models: they check what comes in, and they are what /docs shows. Knows nothing of how anything is done.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
@@ -40,7 +40,19 @@ class WithKey(BaseModel):
     )
 
 
-class TranslateRequest(WithKey):
+class WithTexts(WithKey):
+    """A request for work on one or several texts; how long they may be together says the server."""
+
+    name_of_texts: ClassVar[str] = "q"
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts, also where there is one."""
+        given = getattr(self, self.name_of_texts)
+        return [given] if isinstance(given, str) else given
+
+
+class TranslateRequest(WithTexts):
     """What `POST /translate` takes."""
 
     q: Text | Annotated[list[Text], Field(max_length=MAX_TEXTS)] = Field(
@@ -62,7 +74,7 @@ class TranslateRequest(WithKey):
     details: bool = Field(False, description="Also scores, tokens and warnings.")
 
 
-class StreamRequest(WithKey):
+class StreamRequest(WithTexts):
     """What `POST /api/translate/stream` takes."""
 
     q: Text = Field(description="A text; it is translated sentence by sentence.")
@@ -72,13 +84,13 @@ class StreamRequest(WithKey):
     beam: int | None = Field(None, ge=1, le=MAX_BEAM, description="With 1, every token is told as it is written.")
 
 
-class DetectRequest(WithKey):
+class DetectRequest(WithTexts):
     """What `POST /detect` takes."""
 
     q: Text | Annotated[list[Text], Field(max_length=MAX_TEXTS)] = Field(description="A text, or a list.")
 
 
-class ClassifyRequest(WithKey):
+class ClassifyRequest(WithTexts):
     """What `POST /api/classify` takes."""
 
     q: Text | Annotated[list[Text], Field(max_length=MAX_TEXTS)] = Field(description="A text, or a list.")
@@ -86,9 +98,10 @@ class ClassifyRequest(WithKey):
     explain: bool = Field(False, description="Also how much each word moved the decision.")
 
 
-class GenerateRequest(WithKey):
+class GenerateRequest(WithTexts):
     """What `POST /api/generate` takes."""
 
+    name_of_texts = "prompt"
     prompt: Text = Field("", description="The beginning of the text.")
     model: ModelId | None = None
     maxTokens: int = Field(  # noqa: N815 - as LibreTranslate's clients spell names

@@ -25,17 +25,14 @@ from heedful.serving.answers import (
     TranslateAnswer,
     TranslateRequest,
 )
-from heedful.serving.bodies import check_characters
-from heedful.serving.connections import Admission
 from heedful.serving.following import add_runs
 from heedful.serving.guard import Access, App, Guard
 from heedful.serving.labelling import LabellingEngine
 from heedful.serving.measures import CONTENT_TYPE
 from heedful.serving.openapi import EVENTS, TEXT
 from heedful.serving.pages import add_pages
-from heedful.serving.refusals import Refusal, describe, refuse
+from heedful.serving.refusals import refuse
 from heedful.serving.rendering import answer_of, label_of, languages_of, percent, piece_of, server_sent, stream_event
-from heedful.serving.request_queue import RefusedError
 from heedful.serving.routing import Api, EventStream, Server, ending_with_error
 from heedful.serving.trace_routes import add_other_traces, add_traces
 from heedful.serving.translating import SentenceDone, TranslationEngine, Written
@@ -65,41 +62,18 @@ def make_app(api: Api, access: Access) -> App:
     return Guard(api.router(), access, api.server.limits, api.server.measures, api.paths, api.server.preparation)
 
 
-def make_admission(api: Api) -> Admission:
-    """Return the admission control that connections ask before they read a request: whether any model has room for it.
-
-    A refusal must cost little, or there soon is no time for answers.
-    """
-    server = api.server
-
-    def refusal_of(path: str, client: str) -> Refusal | None:
-        if (kind := api.work.get(path)) is None:
-            return None
-        try:
-            server.engines.check_open(kind, client)
-        except RefusedError as failure:
-            refusal = describe(failure)
-            server.measures.on_request(path, refusal.status, 0.0)
-            return refusal
-        return None
-
-    return refusal_of
-
-
 def _add_libretranslate(api: Api) -> None:
     server = api.server
 
     @api.post("/translate", TranslateRequest, gives=TranslateAnswer, tag="translate", work=TranslationEngine)
     async def translate(asked: TranslateRequest) -> Response:
         """Translate a text or a list of texts."""
-        texts = [asked.q] if isinstance(asked.q, str) else asked.q
-        check_characters(texts, server.limits.max_characters)
         source = None if asked.source == "auto" else asked.source
         wanted = TranslationRequest(source, asked.target, asked.beam, asked.alternatives + 1)
         engine = server.engines.find_translator(asked.model, wanted)
-        num_characters = sum(map(len, texts))
+        num_characters = sum(map(len, asked.texts))
         planner = engine.translator.planner
-        plans = await server.preparation.prepare(lambda: planner.plan(texts, wanted), num_characters)
+        plans = await server.preparation.prepare(lambda: planner.plan(asked.texts, wanted), num_characters)
         done = await engine.translate(plans, wanted)
         return await server.preparation.render(
             lambda: JSONResponse(answer_of(asked, assemble_all(plans, done))), num_characters
@@ -118,9 +92,7 @@ def _add_libretranslate(api: Api) -> None:
 
         These may be languages that no model translates from; `und` is one that has no name here.
         """
-        texts = [asked.q] if isinstance(asked.q, str) else asked.q
-        check_characters(texts, server.limits.max_characters)
-        text = "\n".join(texts)
+        text = "\n".join(asked.texts)
         first, *others = await server.preparation.prepare(lambda: detect(text), len(text))
         return JSONResponse(
             [
@@ -147,7 +119,6 @@ def _add_own(api: Api) -> None:
         `sentence` has a finished sentence; with `beam` 1 each is preceded by its `token` events, which have the
         text so far. The last event is `done`, with the whole text, or `error`.
         """
-        check_characters([asked.q], server.limits.max_characters)
         source = None if asked.source == "auto" else asked.source
         wanted = TranslationRequest(source, asked.target, asked.beam)
         engine = server.engines.find_translator(asked.model, wanted)
@@ -165,12 +136,10 @@ def _add_other_tasks(api: Api) -> None:
     @api.post("/api/classify", ClassifyRequest, gives=Labelled | list[Labelled], work=LabellingEngine)
     async def classify(asked: ClassifyRequest) -> Response:
         """Put a label on a text or on each of a list."""
-        texts = [asked.q] if isinstance(asked.q, str) else asked.q
-        check_characters(texts, server.limits.max_characters)
         engine = server.engines.find(LabellingEngine, asked.model)
-        num_characters = sum(map(len, texts))
-        counts = await server.preparation.prepare(lambda: engine.count_tokens(texts), num_characters)
-        found = await engine.classify(texts, counts, explain=asked.explain)
+        num_characters = sum(map(len, asked.texts))
+        counts = await server.preparation.prepare(lambda: engine.count_tokens(asked.texts), num_characters)
+        found = await engine.classify(asked.texts, counts, explain=asked.explain)
 
         def render() -> Response:
             answers = [label_of(one, explain=asked.explain) for one in found]
@@ -181,7 +150,6 @@ def _add_other_tasks(api: Api) -> None:
     @api.post("/api/generate", GenerateRequest, gives=EVENTS, work=WritingEngine)
     async def generate(asked: GenerateRequest) -> Response:
         """Let a language model go on with a text, as server-sent events: `text` as it comes, then `done` or `error`."""
-        check_characters([asked.prompt], server.limits.max_characters, "prompt")
         engine = server.engines.find(WritingEngine, asked.model)
         request = SamplingRequest(asked.maxTokens, asked.temperature, asked.topK, asked.topP, asked.seed)
         pieces = engine.write(asked.prompt, request, asked.top)

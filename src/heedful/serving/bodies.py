@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ValidationError
 
 from heedful.errors import UserError
-from heedful.serving.answers import MAX_TEXTS
+from heedful.serving.answers import MAX_TEXTS, WithTexts
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -35,6 +35,14 @@ def fields_of(body: bytes, content_type: str) -> dict[str, Any]:
     if kind in ("", JSON):
         return _object(body)
     raise BadRequestError(f"The body must be {JSON} or {FORM}.", 415)
+
+
+def read_request(schema: type[Body], body: bytes, content_type: str, max_characters: int) -> Body:
+    """Read a body as `schema`; what is to be worked on has at most `max_characters`."""
+    request = parse_body(schema, body, content_type)
+    if isinstance(request, WithTexts):
+        check_characters(request.texts, max_characters, request.name_of_texts)
+    return request
 
 
 def parse_body(schema: type[Body], body: bytes, content_type: str) -> Body:

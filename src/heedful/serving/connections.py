@@ -7,7 +7,6 @@ room a request is refused by its first line: at many times the capacity there is
 """
 
 import asyncio
-from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -15,12 +14,10 @@ import h11
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from heedful.serving.admission import Admission
 from heedful.serving.callers import client_at
 from heedful.serving.limits import Limits
 from heedful.serving.refusals import Refusal, refuse
-
-Admission = Callable[[str, str], Refusal | None]
-"""Admission control: says of a path and a client whether its requests are refused at the moment, and how."""
 
 
 class BoundedProtocol(H11Protocol):

@@ -13,7 +13,7 @@ from heedful.errors import UserError
 from heedful.serving.facts import read_facts
 from heedful.serving.labelling import LabellingEngine
 from heedful.serving.limits import Limits
-from heedful.serving.request_queue import Observer, RefusedError
+from heedful.serving.request_queue import Observer
 from heedful.serving.translating import TranslationEngine
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import WritingEngine
@@ -92,19 +92,6 @@ class Engines:
     def is_ready(self) -> bool:
         """Say whether every model would admit a request now."""
         return all(engine.queue.is_ready for engine in self)
-
-    def check_open(self, kind: type[Workplace], client: str) -> None:
-        """Raise `RefusedError` when no model of a kind would admit anything of a client: before a request is read."""
-        refusals = []
-        for engine in self.of_kind(kind):
-            try:
-                engine.queue.check_open(client)
-            except RefusedError as refusal:
-                refusals.append(refusal)
-            else:
-                return
-        if refusals:
-            raise min(refusals, key=lambda refusal: refusal.retry_after)
 
     def drain(self) -> None:
         """Admit nothing more."""

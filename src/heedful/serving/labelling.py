@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from heedful.serving.limits import Limits
-from heedful.serving.request_queue import Observer
-from heedful.serving.workplace import IsAbandoned, Workplace, checking
+from heedful.serving.request_queue import IsAbandoned, Observer
+from heedful.serving.workplace import Workplace, checking
 from heedful.tasks.classification.classifier import Classification, Classifier
 
 

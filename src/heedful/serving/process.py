@@ -25,7 +25,8 @@ from typing import Any
 import uvicorn
 
 from heedful.errors import HeedfulError, UserError
-from heedful.serving.app import make_admission, make_api, make_app
+from heedful.serving.admission import make_admission
+from heedful.serving.app import make_api, make_app
 from heedful.serving.checkpoint_models import CheckpointModels
 from heedful.serving.connections import protocol_with
 from heedful.serving.engines import Engines, load_engines
@@ -86,7 +87,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     api = make_api(Server(engines, runs, checkpoints, preparation, settings.limits, measures))
     config = uvicorn.Config(
         make_app(api, settings.access),
-        http=protocol_with(settings.limits, make_admission(api)),
+        http=protocol_with(settings.limits, make_admission(engines, api.work, measures)),
         ws="none",
         lifespan="off",
         log_config=None,

@@ -46,14 +46,23 @@ class AbandonedError(Exception):
     """Nobody waits for the batch that is running."""
 
 
+IsAbandoned = Callable[[], bool]
+"""Says whether nobody waits for the work any more. It is to be asked often, between any two steps: it is cheap, and
+lets others have their turn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exclusive:
+    """A key of work that has the worker to itself: does it, given its content. Equal only to itself."""
+
+    work: Callable[[Any, IsAbandoned], Any]
+
+
 class Runner(Protocol[Key, Result]):
     """Does the work of a batch."""
 
-    def __call__(self, key: Key, contents: Sequence[Any], is_abandoned: Callable[[], bool]) -> Sequence[Result]:
-        """Return a result for each content; may raise `AbandonedError` when `is_abandoned` says so.
-
-        It is to be asked often, between any two steps of the work: it is cheap, and lets others have their turn.
-        """
+    def __call__(self, key: Key, contents: Sequence[Any], is_abandoned: IsAbandoned) -> Sequence[Result]:
+        """Return a result for each content; may raise `AbandonedError` when `is_abandoned` says so."""
 
 
 AnyKey = TypeVar("AnyKey")
@@ -312,7 +321,12 @@ class Batcher(Generic[AnyKey, AnyResult]):
             return not any(item.is_wanted for item in batch)
 
         try:
-            results = self._run(batch[0].key, [item.content for item in batch], is_abandoned)
+            key, contents = batch[0].key, [item.content for item in batch]
+            results: Sequence[AnyResult]
+            if isinstance(key, Exclusive):
+                results = [key.work(contents[0], is_abandoned)]
+            else:
+                results = self._run(key, contents, is_abandoned)
         except AbandonedError:
             self._observer.on_abandoned(len(batch))
         except Exception as failure:

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route, Router
 
-from heedful.serving.bodies import parse_body, parse_query
+from heedful.serving.bodies import parse_query, read_request
 from heedful.serving.checkpoint_models import CheckpointModels
 from heedful.serving.engines import Engines
 from heedful.serving.limits import Limits
@@ -126,7 +126,8 @@ class Api:
         if route.method == "GET":
             return parse_query(schema, dict(request.query_params))
         body, kind = await request.body(), request.headers.get("content-type", "")
-        return await self.server.preparation.read(lambda: parse_body(schema, body, kind), len(body))
+        limit = self.server.limits.max_characters
+        return await self.server.preparation.read(lambda: read_request(schema, body, kind, limit), len(body))
 
 
 def _route(path: str, answer: Answer, method: str) -> Route:

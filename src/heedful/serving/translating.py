@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from heedful.decoding.request import TokenListener
 from heedful.serving.interruption import Interruptible
 from heedful.serving.limits import Limits
-from heedful.serving.request_queue import Observer
-from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace, unhurried
+from heedful.serving.request_queue import Exclusive, IsAbandoned, Observer
+from heedful.serving.workplace import Workplace, unhurried
 from heedful.tasks.translation.plan import TextPlan, Unit, gap_between
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translated import Alternative, TranslatedUnit, assemble

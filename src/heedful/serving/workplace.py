@@ -8,15 +8,13 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from heedful.serving.callers import current_caller
 from heedful.serving.limits import Limits
-from heedful.serving.request_queue import AbandonedError, Batcher, Item, Observer, RefusedError
+from heedful.serving.request_queue import AbandonedError, Batcher, Exclusive, IsAbandoned, Item, Observer, RefusedError
 
 AnyItem = Item[Any, Any]
-IsAbandoned = Callable[[], bool]
 Check = Callable[[], None]
 """Raises `AbandonedError` when nobody waits for the work any more."""
 
@@ -42,13 +40,6 @@ def checking(is_abandoned: IsAbandoned) -> Check:
     return check
 
 
-@dataclass(frozen=True, eq=False)
-class Exclusive:
-    """Work that has the model to itself, given its content and whether anybody still waits. Equal only to itself."""
-
-    work: Callable[[Any, IsAbandoned], Any]
-
-
 class Workplace:
     """One model, its queue, and the thread that touches it."""
 
@@ -58,7 +49,7 @@ class Workplace:
     def __init__(self, model_id: str, limits: Limits, observer: Observer) -> None:
         self.id = model_id
         self._limits = limits
-        self.queue: Batcher[Any, Any] = Batcher(model_id, self._run, limits, observer)
+        self.queue: Batcher[Any, Any] = Batcher(model_id, self.run_batch, limits, observer)
 
     def warm_up(self) -> None:
         """Do what is done lazily now, so that the first client need not wait for it."""
@@ -104,8 +95,3 @@ class Workplace:
         except TimeoutError:
             sentence = "The answer did not come in time. Try again later, with less text."
             raise RefusedError("late", sentence, 2) from None
-
-    def _run(self, key: Any, contents: Sequence[Any], is_abandoned: IsAbandoned) -> Sequence[Any]:
-        if isinstance(key, Exclusive):
-            return [key.work(contents[0], is_abandoned)]
-        return self.run_batch(key, contents, is_abandoned)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from heedful.decoding.continuation import SamplingRequest
 from heedful.insight.text_trace import spell
 from heedful.serving.limits import Limits
-from heedful.serving.request_queue import AbandonedError, Observer
-from heedful.serving.workplace import Exclusive, IsAbandoned, Workplace
+from heedful.serving.request_queue import AbandonedError, Exclusive, IsAbandoned, Observer
+from heedful.serving.workplace import Workplace
 from heedful.tasks.language_modeling.model import TextModel, WrittenSymbol
 
 

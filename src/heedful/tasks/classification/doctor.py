@@ -16,7 +16,7 @@ from heedful.data.labelled import Document, Split, number_labels, read_documents
 from heedful.data.packing import epoch_plan
 from heedful.data.paths import resolve_data_path
 from heedful.errors import DataError, HeedfulError, count_of
-from heedful.tasks.translation.doctor import Finding, LengthSummary, Part, Severity, summarise
+from heedful.tasks.diagnosis import Finding, LengthSummary, Part, Severity, summarise
 from heedful.text.tokenizer import Tokenizer
 
 _MAX_PLACES = 5

@@ -12,7 +12,7 @@ from heedful.config.language_modeling import LanguageModelRun, SplitFile, Subwor
 from heedful.data.paths import resolve_data_path
 from heedful.data.text_stream import TextStream, held_out_names, read_test, read_train, read_validation
 from heedful.errors import DataError, HeedfulError
-from heedful.tasks.translation.doctor import Finding, Part
+from heedful.tasks.diagnosis import Finding, Part
 from heedful.text.symbols import Symbols
 
 _FEW_EPOCHS, _MANY_EPOCHS = 1, 100

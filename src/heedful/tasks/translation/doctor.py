@@ -7,7 +7,6 @@ and builds no model.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,27 +19,17 @@ from heedful.errors import DataError, HeedfulError, count_of
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import describe_model_folder
+from heedful.tasks.diagnosis import Finding, LengthSummary, Part, Severity, summarise
 from heedful.tasks.runs import check_same_shape
 from heedful.tasks.translation.data import corpus_weights, new_tokenizer
 from heedful.tasks.translation.estimate import RunEstimate, estimate_run
 from heedful.text.tokenizer import Tokenizer
-
-Severity = Literal["error", "warning", "note"]
-Part = Literal["train", "validation", "test"]
 
 _MAX_LINE_NUMBERS = 5
 _PAIRS_AT_ONCE = 8192
 _MUCH_LEFT_OUT = 0.1
 _MANY_BYTES = 0.05
 _FEW_EPOCHS, _MANY_EPOCHS = 1, 300
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing a person should know, as a sentence."""
-
-    severity: Severity
-    sentence: str
 
 
 @dataclass
@@ -64,16 +53,6 @@ class Lines:
     def are(self) -> str:
         """The verb that goes with them."""
         return _are(self.count)
-
-
-@dataclass(frozen=True)
-class LengthSummary:
-    """How long the sentences of one side are, in tokens with the end symbol."""
-
-    mean: float
-    median: int
-    percentile_99: int
-    longest: int
 
 
 @dataclass
@@ -227,12 +206,6 @@ def _pieces(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
             piece = []
     if piece:
         yield piece
-
-
-def summarise(lengths: NDArray[np.int64]) -> LengthSummary:
-    """Say in four numbers how long sentences or documents are."""
-    median, high = np.percentile(lengths, [50, 99], method="nearest").tolist()
-    return LengthSummary(float(lengths.mean()), int(median), int(high), int(lengths.max()))
 
 
 def _estimate(
