@@ -23,9 +23,10 @@ from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, find_warnings
+from heedful.tasks.translation.keeping import translate_keeping
 from heedful.tasks.translation.plan import Planner, TextPlan, Unit
 from heedful.tasks.translation.request import TranslationRequest
-from heedful.tasks.translation.translated import Alternative, TranslatedUnit, Translation, assemble_all
+from heedful.tasks.translation.translated import Alternative, TranslatedUnit, Translation, assemble_all, combined
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
 
@@ -175,8 +176,14 @@ class Translator:
 
         The units may belong to different plans: of the request, languages are settled in them.
         """
-        found = self._generate_all([unit.source_ids for unit in units], self._search_request(request))
-        done = [self.translated(unit, hypotheses) for unit, hypotheses in zip(units, found, strict=True)]
+        search, planner = self._search_request(request), self.planner
+        done = translate_keeping(
+            units,
+            encode=lambda readings, languages: planner.encode([reading.text for reading in readings], languages),
+            search=lambda sources: self._generate_all(sources, search),
+            spell=self.translated,
+            translate_pieces=lambda pieces, unit: self._translate_pieces(pieces, unit, request),
+        )
         onward = [number for number, unit in enumerate(units) if len(unit.steps) > 1]
         if onward:
             parts_of = self.planner.units(
@@ -186,6 +193,12 @@ class Translator:
             for number, parts in zip(onward, parts_of, strict=True):
                 done[number] = done[number].then([next(later) for _ in parts])
         return done
+
+    def _translate_pieces(self, pieces: Sequence[str], unit: Unit, request: TranslationRequest) -> list[TranslatedUnit]:
+        """Translate pieces of a unit by its first step, each by itself."""
+        units_of = self.planner.units(pieces, [unit.steps[:1]] * len(pieces))
+        found = iter(self.translate_units([one for units in units_of for one in units], request))
+        return [combined(piece, [next(found) for _ in units]) for piece, units in zip(pieces, units_of, strict=True)]
 
     def max_source_tokens(self) -> int:
         """Return how many tokens the model reads at once; longer texts are split."""
