@@ -52,7 +52,7 @@ def test_attribution_ends_between_two_passes_when_it_is_told_to(monkeypatch: pyt
     class LeftError(Exception):
         pass
 
-    calls: list[int] = []
+    calls: list[None] = []
 
     def leave_at_the_third() -> None:
         calls.append(None)

@@ -11,7 +11,6 @@ from heedful.serving.guard import Access, Guard
 from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
 from heedful.serving.preparation import Preparation
-from heedful.serving.request_queue import RefusedError
 
 Headers = dict[str, str]
 
@@ -54,10 +53,10 @@ async def echo(_: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[An
     await send({"type": "http.response.body", "body": body})
 
 
-def guard_of(app: Any = echo, access: Access | None = None, admissions: Any = None, **limits: Any) -> Guard:
+def guard_of(app: Any = echo, access: Access | None = None, **limits: Any) -> Guard:
     bounds, measures = Limits(**limits), Measures()
     preparation = Preparation(bounds, measures.of_model("preparation"))
-    return Guard(app, access or Access(), bounds, measures, admissions or {}, preparation)
+    return Guard(app, access or Access(), bounds, measures, {"/translate"}, preparation)
 
 
 async def asked(guard: Guard, headers: Headers, *parts: bytes, path: str = "/translate") -> Client:
@@ -123,26 +122,6 @@ def test_the_key_may_stand_in_any_of_four_places(headers: Headers, body: bytes, 
     guard = guard_of(access=Access(api_key="secret"))
     assert ask(guard, headers, body).status == status
     assert ask(guard, {}, path="/health").status == 200
-
-
-def test_where_there_is_no_room_nothing_is_read() -> None:
-    def refuse(_: str) -> None:
-        raise RefusedError("full", "No room.", 3)
-
-    async def scene() -> Client:
-        client = Client({}, b"never read")
-        unread = client.receive
-
-        async def receive() -> dict[str, Any]:
-            assert client.sent, "the body was asked for before the refusal was sent"
-            return await unread()
-
-        await guard_of(admissions={"/translate": refuse}, linger_seconds=0.01)(client.scope, receive, client.send)
-        return client
-
-    client = asyncio.run(scene())
-    assert client.status == 429
-    assert client.headers["retry-after"] == "3"
 
 
 def test_a_client_that_leaves_cancels_its_work_and_gets_nothing() -> None:

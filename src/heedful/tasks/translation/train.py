@@ -15,7 +15,7 @@ from heedful.data.batch import Batch
 from heedful.data.stream import prefetch
 from heedful.files import JsonValue
 from heedful.models.build import build_model
-from heedful.models.transformer import Transformer
+from heedful.models.interfaces import EncoderDecoder
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.storage.cards import translator_card
 from heedful.storage.descriptions import TranslatorDescription
@@ -97,10 +97,12 @@ class TranslationJob:
         """Return the model card."""
         data = self.config.data
         languages = self.data.tokenizer.languages or (data.target_language,)
-        return translator_card(self.config.name, data.source_language, languages, weights, summary)
+        return translator_card(
+            self.config.name, self.config.model.family, data.source_language, languages, weights, summary
+        )
 
 
-def _new_model(config: RunConfig, tokenizer: Tokenizer) -> Transformer:
+def _new_model(config: RunConfig, tokenizer: Tokenizer) -> EncoderDecoder:
     model = build_model(
         config.model,
         source_vocab_size=tokenizer.source_vocab_size,

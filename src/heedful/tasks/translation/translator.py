@@ -13,12 +13,11 @@ from typing import Literal, Self, TypeVar
 import torch
 from torch import Tensor
 
-from heedful.config.models import LearnedPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.decoding import Generator, Hypothesis, Recorder, SearchRequest, Stepwise
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
-from heedful.models.transformer import Transformer
+from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
 from heedful.tasks.translation.directions import Directions
@@ -58,7 +57,7 @@ class Translator:
     directions: Directions
     device: torch.device
     traits: Traits = Traits()
-    reference: Callable[[], Transformer] | None = None
+    reference: Callable[[], EncoderDecoder] | None = None
     """Makes the model as modules that can be looked into (its reference implementation), always the same one; needed
     where what generates is not made of modules."""
 
@@ -144,9 +143,9 @@ class Translator:
         return "int8" if is_int8 else "float"
 
     @property
-    def readable_model(self) -> Transformer:
+    def readable_model(self) -> EncoderDecoder:
         """The model as PyTorch modules: the one that is searched, or its reference implementation."""
-        if isinstance(self.generator, Stepwise) and isinstance(self.generator.model, Transformer):
+        if isinstance(self.generator, Stepwise) and isinstance(self.generator.model, EncoderDecoder):
             return self.generator.model
         if self.reference is not None:
             return self.reference()
@@ -154,7 +153,7 @@ class Translator:
             raise UserError("Only a single model can be looked into, but this one is an ensemble. Load one of it.")
         raise UserError("Only a model with attention can be looked into, but this one writes without steps to show.")
 
-    def with_model(self, model: Transformer) -> Self:
+    def with_model(self, model: EncoderDecoder) -> Self:
         """Return a translator that is like this one in all but the model."""
         return replace(self, generator=Stepwise(model), reference=None)
 
@@ -263,11 +262,6 @@ class Translator:
         """Spell what was written, the end symbol included: it was chosen like every other token."""
         ids = [*hypothesis.token_ids, self.tokenizer.eos_id][: len(hypothesis.token_log_probs)]
         return [self.tokenizer.target_piece(id_) for id_ in ids]
-
-
-def max_positions(config: TransformerConfig) -> int | None:
-    """Return how many positions a model has, None when any number."""
-    return config.positions.max_len if isinstance(config.positions, LearnedPositions) else None
 
 
 def _pad(sources: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
