@@ -10,12 +10,14 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from heedful.text.words import UNSPACED
+
 MASK = "\ue000"
 """Stands for one fixed part; of the private use area, where no text has meaning."""
 
 _END = r"(?<![.,;:!?'\"*_)\]}])"  # what ends a sentence does not end an address
-_URL = rf"(?:(?:https?|ftp|file)://|www\.)[^\s<>\"“”«»，。；！？、（）「」『』【】]{{1,2000}}{_END}"
-_EMAIL = r"[A-Za-z0-9][\w.+-]{0,63}@[A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9-]{1,63})+"
+_URL = rf"(?:(?:https?|ftp|file)://|www\.)[^\s<>\"“”«»{UNSPACED}]{{1,2000}}{_END}"
+_EMAIL = r"[A-Za-z0-9][\w.+-]{0,63}@[A-Za-z0-9][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z0-9-]{1,63})+"
 _TAG = r"</?[A-Za-z][A-Za-z0-9:-]{0,30}(?:\s[^<>\n]{0,300})?/?>|<!--[^\n]{0,300}?-->"
 _ENTITY = r"&(?:[A-Za-z]{2,10}|#\d{1,7}|#x[0-9A-Fa-f]{1,6});"
 _CODE = r"`[^`\n]{1,200}`"
@@ -56,6 +58,7 @@ _FIXED = re.compile(
     re.ASCII,  # a Chinese character is no letter of the address beside it
 )  # fmt: skip
 _OF_WORDS = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "So"))  # letters, their marks, and odd signs
+_TAG_PATTERN = re.compile(_TAG)
 _PLAIN_NUMBER = re.compile(r"\d{1,4}")
 _DIGITS = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d{3})*")
 _LEAST_CHECKED = 13
@@ -83,6 +86,11 @@ class Masked:
         """Give each of the pieces, which joined are the text, its own fixed parts."""
         rest = iter(self.parts)
         return [Masked(piece, tuple(next(rest) for _ in range(piece.count(MASK)))) for piece in pieces]
+
+    def place_in_whole(self, place: int) -> int:
+        """Return where a place of `text` is in `whole`."""
+        masks = self.text.count(MASK, 0, place)
+        return place + sum(len(part) - 1 for part in self.parts[:masks])
 
     def stripped(self) -> "Masked":
         """Return it without white space around."""
@@ -115,6 +123,11 @@ def mask_fixed_parts(text: str, *, plain_numbers: bool = False) -> Masked:
 def is_loose(part: str) -> bool:
     """Say whether a fixed part is none of the words of its sentence: an emoji, a tag, an entity."""
     return _LOOSE.fullmatch(part) is not None
+
+
+def is_tag(part: str) -> bool:
+    """Say whether a fixed part is markup."""
+    return _TAG_PATTERN.fullmatch(part) is not None
 
 
 def lost_numbers(source: str, text: str) -> list[str]:

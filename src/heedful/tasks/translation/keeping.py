@@ -1,8 +1,9 @@
-"""Translating so that fixed parts stay: try, look whether they are there, try otherwise, and at last cut around them.
+"""Translating so that fixed parts stay: try, look whether they are there, try otherwise, and at last put them in.
 
 The order of the attempts is that of `stand_ins.readings_of`. Almost all units have nothing fixed in them, or keep it
-at the first attempt, and cost nothing more. What no attempt keeps is cut at its fixed parts, which then stand where
-they stood, and says so. Knows units and readings; what searches and spells is handed in.
+at the first attempt, and cost nothing more. Emoji and tags, which nothing can stand
+for, and what no attempt keeps are left out, and put where the words around them went (placing.py). Knows units and
+readings; what searches, spells and aligns is handed in.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,16 +11,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from heedful.decoding import Hypothesis
+from heedful.tasks.translation.alignment import Link
 from heedful.tasks.translation.doubts import OutputWarning
+from heedful.tasks.translation.placing import LeftOut, place_parts, without_parts
 from heedful.tasks.translation.plan import Unit
-from heedful.tasks.translation.stand_ins import Reading, pieces_around
-from heedful.tasks.translation.translated import Alternative, TranslatedUnit, joined_alternative
-from heedful.text.fixed_parts import lost_numbers
+from heedful.tasks.translation.stand_ins import Reading
+from heedful.tasks.translation.translated import Alternative, TranslatedUnit
+from heedful.text.fixed_parts import Masked, is_loose, lost_numbers
 from heedful.text.words import SPACE_MARK
 
-_CUT = OutputWarning(
-    "cut_around",
-    "parts that must not change were kept where they stood, and the text around them was translated alone.",
+_PLACED = OutputWarning(
+    "placed", "parts that must not change were not read by the model, and stand where its attention suggests."
 )
 
 
@@ -37,7 +39,8 @@ def translate_keeping(
     encode: Callable[[Sequence[Reading], Sequence[str]], list[list[int]]],
     search: Callable[[Sequence[Sequence[int]]], list[list[Hypothesis]]],
     spell: Callable[[Unit, Sequence[Hypothesis]], TranslatedUnit],
-    translate_pieces: Callable[[Sequence[str], Unit], list[TranslatedUnit]],
+    translate_masked: Callable[[Masked, Unit], TranslatedUnit],
+    align: Callable[[str, str, Unit], Sequence[Link]],
 ) -> list[TranslatedUnit]:
     """Translate units, each by the first reading that keeps its fixed parts."""
     done: dict[int, TranslatedUnit] = {
@@ -70,7 +73,9 @@ def translate_keeping(
             one._replace(reading=one.unit.readings[turn], source_ids=new) for one, new in zip(again, ids, strict=True)
         ]
     done = {**doubtful, **done}
-    return [done[number] if number in done else _around(unit, translate_pieces) for number, unit in enumerate(units)]
+    return [
+        done[number] if number in done else _placed(unit, translate_masked, align) for number, unit in enumerate(units)
+    ]
 
 
 def _kept(attempt: Attempt, found: TranslatedUnit) -> TranslatedUnit | None:
@@ -109,19 +114,18 @@ def _as_it_is(unit: Unit) -> TranslatedUnit:
     return TranslatedUnit(unit.text, (Alternative(unit.text, 0.0, 0.0, "eos", ()),))
 
 
-def _around(unit: Unit, translate_pieces: Callable[[Sequence[str], Unit], list[TranslatedUnit]]) -> TranslatedUnit:
-    """Translate what is between the fixed parts, which stay where they are."""
-    between, parts = pieces_around(unit.masked)
-    asked = [piece.strip() for piece in between if any(map(str.isalpha, piece))]
-    found = translate_pieces(asked, unit)
-    rest = iter(found)
-    text = unit.before
-    for number, piece in enumerate(between):
-        if any(map(str.isalpha, piece)):
-            bare = piece.strip()
-            start = piece.index(bare)
-            piece = piece[:start] + next(rest).text + piece[start + len(bare) :]
-        text += piece + (parts[number] if number < len(parts) else "")
-    whole = joined_alternative([one.alternatives[0] for one in found], text + unit.after)
-    warnings = [warning for one in found for warning in one.warnings if warning.code != "length"]
-    return TranslatedUnit(unit.text, (whole,), (_CUT, *warnings))
+def _placed(
+    unit: Unit,
+    translate_masked: Callable[[Masked, Unit], TranslatedUnit],
+    align: Callable[[str, str, Unit], Sequence[Link]],
+) -> TranslatedUnit:
+    """Translate a unit without its loose parts, or without any, and put them where the words around them went."""
+    is_loose_part = [is_loose(part) for part in unit.masked.parts]
+    has_loose = any(is_loose_part)
+    rest, left_out = without_parts(unit.masked, is_loose_part if has_loose else [True] * len(is_loose_part))
+    found = translate_masked(rest, unit)
+    source = rest.whole
+    parts = [LeftOut(one.part, rest.place_in_whole(one.place)) for one in left_out]
+    text = place_parts(parts, source, found.text, align(source, found.text, unit), rest.parts)
+    whole = replace(found.alternatives[0], text=unit.before + text + unit.after)
+    return TranslatedUnit(unit.text, (whole,), found.warnings if has_loose else (_PLACED, *found.warnings))

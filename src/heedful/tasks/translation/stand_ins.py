@@ -9,7 +9,6 @@ Knows text only.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from heedful.text.fixed_parts import Masked, is_loose, mask_fixed_parts
@@ -46,12 +45,6 @@ class Reading:
             places.append((found[0].span(), part))
         for (start, end), part in sorted(places, reverse=True):
             written = written[:start] + part + written[end:]
-        return written
-
-    def shown(self, written: str) -> str:
-        """Put back those parts that are there, in a translation that is still being written."""
-        for stand_in, part in zip(self.stand_ins, self.parts, strict=True):
-            written = _whole(stand_in).sub(lambda _, part=part: part, written, count=1)  # type: ignore[misc]
         return written
 
 
@@ -94,11 +87,6 @@ def framed(masked: Masked) -> Frame:
         after = text[len(rest) : -1] + parts.pop() + after
         text = rest
     return Frame(before, replace(masked, text=text, parts=tuple(parts)), after)
-
-
-def pieces_around(masked: Masked) -> tuple[Sequence[str], Sequence[str]]:
-    """Cut a text at its fixed parts: what is between them, one more than there are parts, and the parts."""
-    return masked.text.split("\ue000"), masked.parts
 
 
 def _whole(stand_in: str) -> re.Pattern[str]:
