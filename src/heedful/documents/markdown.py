@@ -16,8 +16,8 @@ _FENCE = re.compile(r"\s{0,3}(?:[>\s]*)(`{3,}|~{3,})")
 _UNTOUCHED = re.compile(
     r"\s*$"  # blank
     r"|\s*\[[^\]]+\]:\s"  # the definition of a link
-    r"|\s{0,3}(?:[-*_]\s*){3,}$|\s{0,3}=+\s*$|\s{0,3}-+\s*$"  # a rule, the underline of a heading
-    r"|\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$"  # the line under a table's head
+    r"|\s{0,3}(?:[-*_]\s*+){3,}+$|\s{0,3}=+\s*$|\s{0,3}-+\s*$"  # a rule, the underline of a heading
+    r"|\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+$"  # the line under a table's head
     r"|\s{0,3}</?[A-Za-z!]"  # HTML
 )
 _PREFIX = re.compile(
@@ -26,9 +26,9 @@ _PREFIX = re.compile(
 _INDENTED = re.compile(r"(?: {4}|\t)")
 _INLINE = re.compile(
     r"(`+)(?!`).*?(?<!`)\1(?!`)"  # code
-    r"|!?\[(?=[^\]]*\]\()|!?\[(?=[^\]]*\]\[)"  # where a link begins
+    r"|!?\[(?=[^\[\]]*+\][(\[])"  # where a link begins
     r"|\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\]\[[^\]]*\]"  # and ends
-    r"|\[\^[^\]]+\]"  # a footnote
+    r"|\[\^[^\[\]]++\]"  # a footnote
     r"|<[A-Za-z/!][^<>]*>"  # an address or a tag
     r"|\*{1,3}|~~|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)"  # emphasis
     r"|\\[^\w\s]"
@@ -145,9 +145,10 @@ def _paragraph(lines: Sequence[tuple[str, str]]) -> list[str | tuple[_Block, Pas
     if last.rstrip().endswith("\\") and len(lines) >= 1 and lines[-1][1]:
         tail = "\\" + tail
         bodies[-1] = last.rstrip()[:-1]
-    closing = re.search(r"\s+#+\s*$", bodies[-1]) if prefixes[0].strip().startswith("#") else None
-    if closing:
-        bodies[-1], tail = bodies[-1][: closing.start()], bodies[-1][closing.start() :].rstrip() + tail
+    if prefixes[0].strip().startswith("#"):  # a heading may be closed by the same signs
+        core = bodies[-1].rstrip().rstrip("#")
+        if core.endswith((" ", "\t")):
+            bodies[-1], tail = core.rstrip(), bodies[-1].rstrip()[len(core.rstrip()) :] + tail
     whole = unwrap(bodies) if len(bodies) > 1 else bodies[0].rstrip()
     tokens, passage = _passage(whole)
     if not is_translatable(passage.text):

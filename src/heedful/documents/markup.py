@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _SIMPLE_TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*+)([^>]*+)>")
-_TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*)((?:\"[^\"]*\"|'[^']*'|[^'\">])*+)>")
+_TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*+)((?:\"[^\"]*\"|'[^']*'|[^'\">])*+)>")
 _ATTRIBUTE = re.compile(r"(?<![^\s\"'])([^\s=\"'<>/]++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')")
 _RAW = frozenset({"script", "style", "textarea", "xmp", "noscript", "iframe"})
 """Elements whose content is no markup; the last two are left alone for what they are for."""

@@ -124,19 +124,29 @@ def _joined(translations: Sequence[Sequence[str]], sources: Sequence[Sequence[st
 
     The other way round a space that is not wanted is taken away.
     """
-    segments: list[str] = []
-    last, last_source = "", ""
-    for pieces, source_pieces in zip(translations, sources, strict=True):
-        segment = ""
-        for piece, source in zip(pieces, source_pieces, strict=True):
-            if not piece:
-                continue
-            was_unspaced = bool(last_source and source) and is_unspaced(last_source[-1]) and is_unspaced(source[0])
-            if was_unspaced and last[-1:].isalnum() and piece[0].isalnum() and not is_unspaced(piece[0]):
-                piece = " " + piece
-            elif piece[0] == " " and is_unspaced(last[-1:] or " ") and is_unspaced(piece.lstrip()[:1] or " "):
-                piece = piece.lstrip(" ")
-            segment += piece
-            last, last_source = piece, source
-        segments.append(segment)
+    flat = [
+        (number, piece, source)
+        for number, (pieces, own) in enumerate(zip(translations, sources, strict=True))
+        for piece, source in zip(pieces, own, strict=True)
+        if piece
+    ]
+    texts = [piece for _, piece, _ in flat]
+    for number in range(1, len(flat)):
+        before, piece = texts[number - 1], texts[number]
+        was_unspaced = _is_unspaced(flat[number - 1][2][-1:]) or _is_unspaced(flat[number][2][:1])
+        if _is_unspaced(before.rstrip(" ")[-1:]) and _is_unspaced(piece.lstrip(" ")[:1]):
+            texts[number - 1], texts[number] = before.rstrip(" "), piece.lstrip(" ")
+        elif was_unspaced and _is_spaced_letter(before[-1:]) and _is_spaced_letter(piece[:1]):
+            texts[number] = " " + piece
+    segments = [""] * len(translations)
+    for (number, _, _), text in zip(flat, texts, strict=True):
+        segments[number] += text
     return tuple(segments)
+
+
+def _is_unspaced(character: str) -> bool:
+    return bool(character) and is_unspaced(character)
+
+
+def _is_spaced_letter(character: str) -> bool:
+    return character.isalnum() and not is_unspaced(character)
