@@ -64,9 +64,9 @@ def translate_files(
 
     target = settle_target(translator.directions, request)
     outputs = {path: options.out or output_path(path, target) for path in files}
-    made = {output.absolute() for output in outputs.values()}
+    made = {output.absolute(): path for path, output in outputs.items()}
     for path, output in outputs.items():
-        if path.absolute() in made:
+        if made.get(path.absolute(), path) != path:
             note(f"{path} is left out: it is a translation of another of these files.")
         elif options.resume and output.exists():
             note(f"{output} is there already.")

@@ -167,4 +167,4 @@ def test_the_time_is_linear_in_a_hostile_file(name: str, unit: str) -> None:
         return time.process_time() - started
 
     short = max(min(seconds(5_000) for _ in range(3)), 0.001)
-    assert seconds(40_000) < 40 * short  # eight times the size; a square would be 64 times
+    assert min(seconds(40_000) for _ in range(2)) < 40 * short  # eight times the size; a square would be 64 times
