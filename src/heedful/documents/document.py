@@ -23,7 +23,8 @@ class Passage:
 
     segments: Segments
     marks: Segments = ()
-    """What stands between the segments, one fewer than these: tags such as "<g1>", "</g1>" and "<x2/>"."""
+    """What stands between the segments, one fewer than these: tags such as "<g1>", "</g1>" and "<x2/>", and a newline
+    where a line ends, which translators keep by themselves."""
 
     def __post_init__(self) -> None:
         assert len(self.segments) == len(self.marks) + 1
@@ -62,6 +63,9 @@ def split(text: str, marks: Sequence[str]) -> Segments | None:
         segments.append(before)
     segments.append(text)
     return tuple(segments) if not any(mark in segment for mark in set(marks) for segment in segments) else None
+
+
+LINE_BREAK = "\n"
 
 
 class Marks:

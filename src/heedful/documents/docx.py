@@ -90,7 +90,7 @@ def _take_run(run: Element, around: tuple[Hashable, ...], builder: PassageBuilde
         if name == "t":
             builder.text(Slot(child), key)
         elif name and name not in _UNSEEN:
-            builder.break_()
+            builder.break_(is_line=name in ("br", "cr"))
 
 
 def _look(run: Element) -> tuple[bytes, ...]:

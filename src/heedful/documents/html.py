@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape, unescape
 
-from heedful.documents.document import Document, Marks, Passage, Segments, decode_text
+from heedful.documents.document import LINE_BREAK, Document, Marks, Passage, Segments, decode_text
 from heedful.documents.markup import Piece, attributes, scan
 from heedful.documents.safeguard import is_translatable
 
@@ -124,7 +124,7 @@ class _Reader:
                 segments[-1] += self._text(max(piece.start, start), slots[-1].end)
                 continue
             tag = {"open": numbering.opening, "close": numbering.closing}.get(piece.kind, numbering.single)
-            marks.append(tag())
+            marks.append(LINE_BREAK if piece.name == "br" else tag())
             segments.append("")
             slots.append(_Slot(piece.end, piece.end))
         passage = Passage(tuple(segments), tuple(marks))

@@ -66,7 +66,7 @@ def _walk(
         elif name in ("a", "meta"):
             _walk(child, (*key, id(child)) if name == "a" else key, looks, builder)
         elif name and name not in _UNSEEN:
-            builder.break_()
+            builder.break_(is_line=name == "line-break")
         builder.text(Slot(child, is_tail=True), key)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from lxml import etree
 
-from heedful.documents.document import DocumentError, Marks, Passage, Segments
+from heedful.documents.document import LINE_BREAK, DocumentError, Marks, Passage, Segments
 from heedful.documents.safeguard import is_translatable
 
 Element = Any
@@ -113,8 +113,8 @@ class _Group:
 
     key: Hashable
     slots: list[Slot]
-    num_breaks: int
-    """Things that stand alone, such as line breaks and pictures, between this group and the one before."""
+    breaks: list[bool]
+    """Things that stand alone between this group and the one before: for each whether it is the end of a line."""
 
 
 @dataclass
@@ -125,7 +125,7 @@ class PassageBuilder:
     is_collapsed: bool = False
     """Whether any white space is one space, as in HTML."""
 
-    _num_breaks: int = 0
+    _breaks: list[bool] = field(default_factory=list)
 
     def text(self, slot: Slot, key: Hashable) -> None:
         """Take a text of a formatting."""
@@ -134,28 +134,30 @@ class PassageBuilder:
         is_blank = slot.text.isspace()
         if is_blank and not self.groups:
             return
-        if self.groups and not self._num_breaks and (is_blank or self.groups[-1].key == key):
+        if self.groups and not self._breaks and (is_blank or self.groups[-1].key == key):
             self.groups[-1].slots.append(slot)
         else:
-            self.groups.append(_Group(key, [slot], self._num_breaks))
-        self._num_breaks = 0
+            self.groups.append(_Group(key, [slot], self._breaks))
+        self._breaks = []
 
-    def break_(self) -> None:
-        """Take something that stands alone."""
-        self._num_breaks += bool(self.groups)
+    def break_(self, *, is_line: bool = False) -> None:
+        """Take something that stands alone: the end of a line, a picture."""
+        if self.groups:
+            self._breaks.append(is_line)
 
     def passage(self) -> Passage:
-        """Return the passage; the formatting of most of its characters needs no marks."""
+        """Return the passage; the formatting it begins and ends with, or that of most characters, needs no marks."""
         sizes: dict[Hashable, int] = {}
         segments = [self._read(group.slots) for group in self.groups]
         for group, segment in zip(self.groups, segments, strict=True):
             sizes[group.key] = sizes.get(group.key, 0) + len(segment)
-        base = max(sizes, key=lambda key: sizes[key])
+        first, last = self.groups[0].key, self.groups[-1].key
+        base = first if first == last else max(sizes, key=lambda key: sizes[key])
         numbering, marks, current = Marks(), [], self.groups[0].key
         for group in self.groups[1:]:
             is_changed = group.key != current
             mark = numbering.closing() if is_changed and current != base else ""
-            mark += "".join(numbering.single() for _ in range(group.num_breaks))
+            mark += "".join(LINE_BREAK if is_line else numbering.single() for is_line in group.breaks)
             mark += numbering.opening() if is_changed and group.key != base else ""
             marks.append(mark)
             current = group.key

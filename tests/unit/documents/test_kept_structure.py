@@ -210,3 +210,10 @@ def test_what_is_written_can_be_read_again(name: str) -> None:
     again = format_of(name).read(translated(name), "de")
     texts = [KEPT.sub("", passage.text) for passage in again.passages]
     assert [text for text in texts if text != text.upper()] == []
+
+
+@pytest.mark.parametrize("name", ["letter.docx", "letter.odt"])
+def test_a_sentence_is_seen_whole_with_its_formatting_as_marks(name: str) -> None:
+    texts = [passage.text for passage in format_of(name).read(SAMPLES[name], "de").passages]
+    assert "You can find pictures at <g1>this address</g1>, or ask me." in texts
+    assert "First line\nsecond line of the same paragraph." in texts
