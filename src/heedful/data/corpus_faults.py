@@ -1,8 +1,8 @@
 """What is wrong with a whole corpus: the faults of its lines counted, with the first that show them, and its shifts.
 
-What is quick is done for every line. Languages and near duplicates cost more: of a large corpus fewer and fewer lines are
-looked at, spread over the whole of it, and how many is said. Memory does not grow with the corpus. This file counts; what
-a fault is stands in line_faults.py, what is bad about it is the doctors' affair.
+What is quick is done for every line. Languages and near duplicates cost more: of a large corpus fewer and fewer lines
+are looked at, spread over the whole of it, and how many is said. Memory does not grow with the corpus. This file
+counts; what a fault is stands in line_faults.py, what is bad about it is the doctors' affair.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -34,7 +34,7 @@ _UNDECLARED = ("source", "target")
 
 @dataclass
 class FaultLines:
-    """The lines that share a fault: how many, where the first stand ("train.de:17"), and in which languages they are."""
+    """The lines that share a fault: how many, where the first stand ("train.de:17"), in which languages they are."""
 
     count: int = 0
     first: list[str] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """What can be wrong with one line of a corpus: pure decisions on a text, or on a source and its target.
 
-What spoils more than a line, sides that have come apart, is found by shifted_lines.py; what stands in training and test
-alike by near_duplicates.py. This file reads nothing and counts nothing.
+What spoils more than a line, sides that have come apart, is found by shifted_lines.py; what stands in training and
+test alike by near_duplicates.py. This file reads nothing and counts nothing.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ _COPY_WORDS = 4
 _SURELY_NOT, _SURELY = 0.02, 0.95
 _ALIKE = (
     {"da", "nb", "nn", "no", "sv"}, {"hr", "bs", "sr", "sl"}, {"cs", "sk"}, {"id", "ms"}, {"pt", "gl", "es"},
-    {"ru", "uk", "be", "bg", "mk"}, {"nl", "af"}, {"hi", "mr", "ne"}, {"bn", "as"}, {"ar", "fa", "ur", "ps", "ckb", "ug"},
+    {"ru", "uk", "be", "bg", "mk", "sr"}, {"hi", "mr"}, {"bn", "as"}, {"ar", "fa", "ur", "ps", "ckb", "ug"},
 )  # fmt: skip
 """Languages that a line is too short to tell apart for sure."""
 
@@ -61,7 +61,7 @@ def prevailing_language(texts: Iterable[str]) -> str | None:
     """Return the language most of the texts are in, None where there is none."""
     counts: dict[str, int] = {}
     for text in texts:
-        if _says_enough(text):
+        if says_enough(text):
             best = detect(text)[0]
             counts[best.language] = counts.get(best.language, 0) + (best.confidence > _SURELY)
     most = max(counts, key=counts.__getitem__, default=None)
@@ -70,7 +70,7 @@ def prevailing_language(texts: Iterable[str]) -> str | None:
 
 def foreign_language(text: str, expected: str) -> str | None:
     """Return the language a text is in when that is surely not the expected one."""
-    if not _says_enough(text):
+    if not says_enough(text):
         return None
     found = detect(text, [expected])
     best = found[0]
@@ -81,7 +81,8 @@ def foreign_language(text: str, expected: str) -> str | None:
     return None if is_alike or confidence > _SURELY_NOT else best.language
 
 
-def _says_enough(text: str) -> bool:
+def says_enough(text: str) -> bool:
+    """Say whether a text has words enough to tell its language."""
     return len(set(UNIT.findall(text))) >= _ENOUGH_WORDS
 
 

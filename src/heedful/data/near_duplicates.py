@@ -1,9 +1,9 @@
 """Texts that are the same, or nearly, as one that was noted before: letters and digits alone, in shingles.
 
-Two texts are near when most of their shingles (five letters in a row) are shared. MinHash (Broder, 1997) finds those that
-come into question without comparing all with all: texts that agree in one of twelve groups of four smallest hashes. What
-is noted is the small side, what is held out; any number of texts can then be looked up in the same memory. Random numbers
-are fixed: the same texts give the same answers. Knows no corpora.
+Two texts are near when most of their shingles (five letters in a row) are shared. MinHash (Broder, 1997) finds those
+that come into question without comparing all with all: texts that agree in one of twelve groups of four smallest
+hashes. What is noted is the small side, what is held out; any number of texts can then be looked up in the same
+memory. Random numbers are fixed: the same texts give the same answers. Knows no corpora.
 """
 
 import unicodedata

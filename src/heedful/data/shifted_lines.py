@@ -1,10 +1,10 @@
 """Where the sides of a corpus have come apart by a few lines: which lines, and by how many.
 
 A lost or doubled line in one file shifts all lines behind it. Whether line i belongs to line i + k is judged without a
-dictionary: by a lexicon of words that occur together, learned from the corpus itself (the offset at which the sides tell
-most about each other is the one it is learned at), by numbers, names and related words that both sides have, and by
-length. The most probable course of k through the file is found by dynamic programming (Viterbi, 1967), which may change
-its mind anywhere, at a price. Reads pairs, twice; memory does not grow with the corpus. Knows no languages.
+dictionary: by a lexicon of words that occur together, learned from the corpus itself (the offset at which the sides
+tell most about each other is the one it is learned at), by numbers, names and related words that both sides have, and
+by length. The most probable course of k through the file is found by dynamic programming (Viterbi, 1967), which may
+change its mind anywhere, at a price. Reads pairs, twice; memory does not grow with the corpus. Knows no languages.
 """
 
 import math
@@ -51,8 +51,14 @@ class Shift:
     """Lines, counted from 1, whose translation stands `offset` lines further down, or up where it is negative."""
 
     first: int
-    last: int
+    last: int | None
+    """None: to the end."""
+
     offset: int
+
+    def covers(self, line: int) -> bool:
+        """Say whether a line is among them."""
+        return self.first <= line and (self.last is None or line <= self.last)
 
 
 def find_shifts(read: Callable[[], Iterable[Pair]], *, every: int = 1) -> list[Shift]:
@@ -67,7 +73,10 @@ def find_shifts(read: Callable[[], Iterable[Pair]], *, every: int = 1) -> list[S
     looked_at = (pair for number, pair in enumerate(read()) if number // _BLOCK % every == 0)
     for scores in _scores(looked_at, evidence):
         path.add(scores)
-    return [Shift(_line(shift.first, every), _line(shift.last, every), shift.offset) for shift in path.shifts()]
+    return [
+        Shift(_line(shift.first, every), None if shift.last is None else _line(shift.last, every), shift.offset)
+        for shift in path.shifts()
+    ]
 
 
 def _line(number: int, every: int) -> int:
@@ -182,7 +191,7 @@ def _vocabulary(texts: Iterable[str]) -> dict[str, int]:
 
 
 def _associations(sources: Ids, targets: Ids) -> tuple[float, NDArray[np.float32]]:
-    """Return how much the words of one side tell of the other's, and how many times more often than by chance they meet.
+    """Return how much words of one side tell of the other's, and how many times more often than by chance they meet.
 
     A meeting is taken off every count: that a pair of words has met once tells nothing, and a line must not speak for
     itself.
@@ -225,7 +234,7 @@ def _scores(pairs: Iterable[Pair], evidence: _Evidence) -> Iterator[Floats]:
 
 @dataclass(frozen=True)
 class _Stretch:
-    """The last stretch of a path: where it begins, its offset's place, what the path was worth there, and what was before."""
+    """The last stretch of a path: its first line, its offset's place, what the path was worth, what was before."""
 
     first: int
     column: int
@@ -262,7 +271,8 @@ class _BestPath:
             num_lines, gain = last - stretch.first + 1, worth - stretch.worth
             is_believed = gain >= max(_LEAST_GAIN, _LEAST_GAIN_OF_A_LINE * num_lines) and num_lines >= _SHORTEST
             if stretch.column != _STAY and is_believed:
-                found.append(Shift(stretch.first, last, _OFFSETS[stretch.column]))
+                end = None if last == self._num_lines else last
+                found.append(Shift(stretch.first, end, _OFFSETS[stretch.column]))
             last, worth = stretch.first - 1, stretch.worth + _PRICE_OF_CHANGE
             stretch = stretch.before
         return found[::-1]

@@ -1,4 +1,4 @@
-"""What the doctors of all tasks say about spoilt lines, as sentences. Finds nothing itself: data/corpus_faults.py does."""
+"""What the doctors of all tasks say about spoilt lines, as sentences; data/corpus_faults.py finds them."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ def fault_findings(setting: str, faults: CorpusFaults, languages: Languages | No
     for shift in faults.shifts:
         where = f"{abs(shift.offset)} {'line' if abs(shift.offset) == 1 else 'lines'}"
         direction = "later" if shift.offset > 0 else "earlier"
-        to = "to the end" if shift.last >= faults.num_lines - abs(shift.offset) else f"to line {shift.last:,}"
+        to = "to the end" if shift.last is None else f"to line {shift.last:,}"
         yield Finding(
             "warning",
             f"{place}: from line {shift.first:,} {to} the sides are shifted: the target of a source stands {where} "
@@ -71,7 +71,9 @@ def _words(fault: LineFault, lines: FaultLines, languages: Languages | None) -> 
         case "copy":
             return f"{'is a copy' if is_one else 'are copies'}, the target the same as the source"
         case "exchanged":
-            seen = "" if languages is None else f", the source in {languages.target} and the target in {languages.source}"
+            seen = (
+                "" if languages is None else f", the source in {languages.target} and the target in {languages.source}"
+            )
             return f"{'has' if is_one else 'have'} the sides exchanged{seen}"
         case "other_language":
             named = sorted(lines.details, key=lambda one: (-lines.details[one], one))

@@ -8,12 +8,14 @@ import html
 import re
 
 _NAMES = (
-    "a abbr b big blockquote body br caption center cite code col dd div dl dt em font footer form h1 h2 h3 h4 h5 h6 head "
-    "header hr html i iframe img input ins kbd label li link meta nav ol option p param pre q s script section select small "
-    "span strike strong style sub sup table tbody td textarea tfoot th thead title tr tt u ul var video "
-    "doc hl para ref refset seg source srcset trans tu tuv tstset"
-).split()
-_TAG = re.compile(rf"<!--.*?-->|</?(?:{'|'.join(_NAMES)})(?:\s[^<>]*)?/?>|<!\[CDATA\[|\]\]>|<![a-z][^<>]*>", re.IGNORECASE)
+    "a|abbr|b|big|blockquote|body|br|caption|center|cite|code|col|dd|div|dl|dt|em|font|footer|form|h[1-6]|head|header|hr"
+    "|html|i|iframe|img|input|ins|kbd|label|li|link|meta|nav|ol|option|p|param|pre|q|s|script|section|select|small|span"
+    "|strike|strong|style|sub|sup|table|tbody|td|textarea|tfoot|th|thead|title|tr|tt|u|ul|var|video"
+    "|doc|hl|para|ref|refset|seg|source|srcset|trans|tstset|tu|tuv"
+)
+"""The elements of HTML, and of the formats in which corpora are kept; `<name>` in a text about programs is none."""
+
+_TAG = re.compile(rf"<!--.*?-->|</?(?:{_NAMES})(?:\s[^<>]*)?/?>|<!\[CDATA\[|\]\]>|<![a-z][^<>]*>", re.IGNORECASE)
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _MOSES = frozenset({"&amp;", "&apos;", "&quot;", "&lt;", "&gt;", "&#124;", "&#91;", "&#93;"})
 _SPACES = re.compile(r"[ \t]{2,}")

@@ -1,8 +1,8 @@
 """Mojibake: UTF-8 that was once read in another encoding ("GrÃ¼ÃŸe"), and what it said before.
 
-A text is taken for mojibake when its bytes in one of the usual encodings are valid UTF-8 as a whole, which hardly happens
-by chance, and what they then say is plausible; or when it holds one of the sequences that nothing else produces, such as
-"Ã¼" and "â€™". This file knows characters; it knows nothing of corpora.
+A text is taken for mojibake when its bytes in one of the usual encodings are valid UTF-8 as a whole, which hardly
+happens by chance, and what they then say is plausible; or when it holds one of the sequences that nothing else
+produces, such as "Ã¼" and "â€™". This file knows characters; it knows nothing of corpora.
 """
 
 import re
@@ -15,7 +15,9 @@ _AS_BYTES = {ord(bytes([byte]).decode("cp1252")): byte for byte in range(256) if
     byte: byte for byte in (*range(0x80, 0xA0),)
 }
 _CONTINUATION = "".join(
-    sorted({bytes([byte]).decode("cp1252", errors="ignore") for byte in range(0x80, 0xC0)} | {*map(chr, range(128, 192))})
+    sorted(
+        {bytes([byte]).decode("cp1252", errors="ignore") for byte in range(0x80, 0xC0)} | {*map(chr, range(128, 192))}
+    )
 )
 _CERTAIN = re.compile(f"(?:Ã[{re.escape(_CONTINUATION)}]|â€[{re.escape(_CONTINUATION)}]|Â[\u00a0-\u00bf]|ï¿½)+")
 _LATIN_OR_MARK = re.compile("[\u0080-\u024f\u1e00-\u1eff\u2010-\u203a\u20ac\u2122\u2026\ufb00-\ufb06]")
@@ -49,7 +51,7 @@ def _restored(text: str) -> str:
 
 def _restored_run(run: re.Match[str]) -> str:
     restored = _reread(run[0], _ENCODINGS[0])
-    return run[0] if restored is None or not restored.isprintable() and restored.strip() else restored
+    return run[0] if restored is None or (not restored.isprintable() and restored.strip()) else restored
 
 
 def _reread(text: str, encoding: str) -> str | None:

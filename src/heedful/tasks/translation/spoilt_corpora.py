@@ -1,6 +1,7 @@
 """What spoils the corpora of a translation run: lines of them, and what training and test have in common.
 
-Hands corpora to data/corpus_faults.py in the right order, what is held out first, and makes findings of what comes back.
+Hands corpora to data/corpus_faults.py in the right order, what is held out first, and makes findings of what comes
+back.
 """
 
 from collections.abc import Iterator, Sequence
