@@ -104,8 +104,9 @@ class _Orientation:
         if self._is_usual:
             source, target = target, source
         if says_enough(source) and says_enough(target):
-            is_odd = any(found.fault == "exchanged" for found in pair_faults(source, target, self._languages))
-            self._run = self._run + 1 if is_odd else 0
+            found = [one.fault for one in pair_faults(source, target, self._languages)]
+            is_odd = found == ["exchanged"]
+            self._run = self._run + 1 if is_odd else self._run if found else 0
         else:
             is_odd = self._run >= _RUN
         return is_odd != self._is_usual
@@ -136,5 +137,6 @@ def _with_target(
     if target is None or any(change - _UNSURE <= number < change + _UNSURE for change in changes):
         report.left_out["shifted"] += 1
         return
-    report.repaired["shifted"] += shift is not None
+    if shift is not None:
+        report.repaired["shifted"] += 1
     yield Pair(by_number[number].source, target.target, by_number[number].line)

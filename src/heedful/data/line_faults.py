@@ -86,6 +86,17 @@ def says_enough(text: str) -> bool:
     return len(set(UNIT.findall(text))) >= _ENOUGH_WORDS
 
 
+def _are_exchanged(source: str, target: str, languages: Languages, others: tuple[str | None, str | None]) -> bool:
+    """Say whether each side is in the other's language, one for sure and the other at least as likely as not."""
+    if languages.source is None or languages.target is None or languages.source == languages.target:
+        return False
+    if others[0] != languages.target and others[1] != languages.source:
+        return False
+    both = [languages.source, languages.target]
+    as_source, as_target = ({one.language: one.confidence for one in detect(text, both)} for text in (source, target))
+    return as_source[both[1]] >= as_source[both[0]] and as_target[both[0]] >= as_target[both[1]]
+
+
 def is_copy(source: str, target: str) -> bool:
     """Say whether a target is its source once more, and long enough that no two languages agree on it."""
     if source.strip() != target.strip():
@@ -112,7 +123,7 @@ def pair_faults(source: str, target: str, languages: Languages) -> Iterator[Foun
         None if languages.source is None else foreign_language(source, languages.source),
         None if languages.target is None else foreign_language(target, languages.target),
     )
-    if None not in others and others == (languages.target, languages.source):
+    if _are_exchanged(source, target, languages, others):
         yield Found("exchanged")
         return
     for side, other in enumerate(others):

@@ -17,8 +17,8 @@ _SKETCH = 256
 """Shingles kept of a text, the smallest hashes: of a longer text they are a fair sample."""
 
 _LONGEST = 20_000
-NEAR = 0.7
-"""Share of common shingles (Jaccard) from which texts are near."""
+NEAR = 0.8
+"""Share of common shingles (Jaccard) from which texts with the same digits are near; other numbers say other things."""
 
 _FEWEST_SHINGLES = 16
 """Shorter texts are near only if they are the same: "Tom is here" and "Tom was there" are two sentences."""
@@ -42,6 +42,7 @@ class NearDuplicates:
     def __init__(self) -> None:
         self._same: dict[str, int] = {}
         self._sketches: dict[int, Hashes] = {}
+        self._digits: dict[int, str] = {}
         self._bands: dict[tuple[int, int], list[int]] = {}
 
     def note(self, text: str, number: int) -> None:
@@ -52,7 +53,7 @@ class NearDuplicates:
         self._same[plain] = number
         sketch = _sketch(plain)
         if len(sketch) >= _FEWEST_SHINGLES:
-            self._sketches[number] = sketch
+            self._sketches[number], self._digits[number] = sketch, _digits(plain)
             for band in _bands(sketch):
                 self._bands.setdefault(band, []).append(number)
 
@@ -66,9 +67,14 @@ class NearDuplicates:
         sketch = _sketch(plain)
         if len(sketch) < _FEWEST_SHINGLES:
             return None
-        candidates = {number for band in _bands(sketch) for number in self._bands.get(band, ())}
+        met = {number for band in _bands(sketch) for number in self._bands.get(band, ())}
+        candidates = [number for number in met if self._digits[number] == _digits(plain)]
         nearest = max(candidates, key=lambda one: (_likeness(sketch, self._sketches[one]), -one), default=None)
         return nearest if nearest is not None and _likeness(sketch, self._sketches[nearest]) >= NEAR else None
+
+
+def _digits(plain: str) -> str:
+    return "".join(filter(str.isdigit, plain))
 
 
 def _sketch(plain: str) -> Hashes:
