@@ -10,11 +10,14 @@ INSTALLED := $(VENV)/.installed
 
 # Two test processes with one thread each keep two cores busy without fighting over them.
 TEST_WORKERS ?= 2
+COVERING := tests/unit/training tests/unit/data tests/unit/decoding tests/unit/serving \
+  tests/properties/test_data_batching.py tests/properties/test_data_stream.py tests/properties/test_decoding_search.py \
+  tests/properties/test_decoding_transformer.py tests/properties/test_training_faults.py
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test browser lint types format bench clean
+.PHONY: help setup demo test browser lint types coverage format bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +53,10 @@ lint: setup ## style and the usual mistakes
 types: setup ## mypy in strict mode over the package and the tests
 	$(BIN)/mypy
 
+coverage: setup ## what the tests run of checkpoints, data order, search and admission control
+	OMP_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest $(COVERING)
+	$(BIN)/python -m coverage report
+
 format: setup ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -58,5 +65,5 @@ bench: setup ## decoding speed on this CPU beside other engines with the same we
 	$(BIN)/python benchmarks/decode_cpu.py
 
 clean: ## remove the environment and caches; runs/ and data/ stay
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -23,7 +23,8 @@ from heedful.storage.descriptions import ClassifierDescription
 from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.classification.classifier import load_classifier
 from heedful.tasks.classification.evaluate import evaluate_classification
-from heedful.tasks.classification.train import train_classification
+from heedful.tasks.classification.train import ClassificationJob
+from heedful.tasks.runs import run_training
 from heedful.training.display import make_display
 
 BARE, BLOCK = "model.layer={kind='attention'}", "model.layer={kind='transformer', hidden_dim=512}"
@@ -80,7 +81,7 @@ def climb(config: Path, name: str, overrides: Sequence[str], *, test: bool, devi
     run = run.model_copy(update={"name": f"{run.name}_{name}"})
     started = time.perf_counter()
     with make_display(run.training.max_steps) as display:
-        result = train_classification(run, display=display, resume=True, device=device)
+        result = run_training(run, ClassificationJob.prepare, display=display, resume=True, device=device)
     minutes = (time.perf_counter() - started) / 60
     folder = load_model_folder(result.model_folder, ClassifierDescription)
     num_held_out = len(read_split(run.data).validation)

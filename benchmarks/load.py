@@ -154,7 +154,7 @@ async def open_loop(server: ServerProcess, sentences: Sequence[str], *, rate: fl
     chance = random.Random(1)
     started = time.monotonic()
     instant = 0.0
-    running: list[asyncio.Task[None]] = []
+    running: list[asyncio.Task[Answer]] = []
     while instant < seconds:
         await asyncio.sleep(max(0.0, started + instant - time.monotonic()))
         sentence = sentences[len(running) % len(sentences)]

@@ -1,7 +1,7 @@
 """Heedful: the Transformer of *Attention Is All You Need*, to train, use and see.
 
 `heedful.load()` returns the bundled translator, `heedful.load("runs/x")` one of your models: what was trained to
-translate has `.translate(...)`, what was trained to put labels on texts `.classify(...)`, and a language model
+translate has `.translate(...)`, what was trained to classify texts `.classify(...)`, and a language model
 `.score(...)` and `.generate(...)`.
 Importing this package imports no torch; the first `load` does. Where torch was not imported before, `load` sees to it
 that its threads do not hinder each other on a busy machine (heedful.waiting).

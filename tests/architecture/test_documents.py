@@ -183,3 +183,19 @@ def test_the_pytest_that_contributing_names_finds_what_tests_import() -> None:
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_the_flow_of_training_has_as_many_stations_as_it_says_and_every_one_exists() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    section = text.split("### Train\n")[1].split("\n##")[0]
+    claimed = int(re.findall(r": (\d+) stations", section)[0])
+    named: list[str] = []
+    for row in re.findall(r"^\| (\d.*)$", section, re.MULTILINE):
+        numbers, stations, _ = row.split(" | ", 2)
+        first, last = (re.findall(r"\d+", numbers) * 2)[:2]
+        files = re.findall(r"`([a-z_0-9/]+\.py)`", stations)
+        assert len(files) == int(last) - int(first) + 1, row
+        assert int(first) == len(named) + 1, row
+        named += files
+    assert len(named) == claimed <= 32
+    assert [name for name in named if not (ROOT / "src" / "heedful" / name).is_file()] == []

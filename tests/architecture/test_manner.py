@@ -19,6 +19,21 @@ SOURCES = sorted(
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 80  # a screen, with its docstring
+MAX_PARAMETERS = 8
+KERNELS = (PACKAGE / "nn" / "kernels", PACKAGE / "training" / "losses" / "fused.py")
+WITH_MORE_PARAMETERS = {
+    # Each option of a command is a parameter to Typer, and each setting of a model one to its constructor.
+    "cli/evaluate.py evaluate",
+    "cli/explain.py explain",
+    "cli/generate.py generate",
+    "cli/serve.py serve",
+    "cli/translate.py translate",
+    "cli/tune.py tune",
+    "models/classifier.py __init__",
+    "models/language_model.py __init__",
+    "models/transformer.py __init__",
+    "models/transformer_xl.py __init__",
+}
 DRAWERS = {"utils", "util", "helpers", "common", "misc"}  # names that say nothing and collect everything
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
@@ -52,6 +67,26 @@ def test_a_function_fits_on_a_screen() -> None:
         if (lines := node.end_lineno - node.lineno + 1) > MAX_FUNCTION_LINES
     ]
     assert not long, "\n".join(long)
+
+
+def num_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return len([argument for argument in named if argument.arg not in {"self", "cls"}])
+
+
+def test_a_function_has_at_most_eight_parameters() -> None:
+    """What goes together through several of them is one thing and has a name; a kernel has pointers and strides."""
+    many = {
+        f"{path.relative_to(PACKAGE).as_posix()} {node.name}": num_parameters(node)
+        for path in LIBRARY
+        if not any(path.is_relative_to(kernel) for kernel in KERNELS)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and num_parameters(node) > MAX_PARAMETERS
+    }
+    wrong = [f"{name} has {many[name]}" for name in sorted(many.keys() - WITH_MORE_PARAMETERS)]
+    assert not wrong, "\n".join(wrong)
+    assert many.keys() >= WITH_MORE_PARAMETERS, "these have no more than eight any more: take them off the list"
 
 
 def test_a_module_says_what_it_is_for() -> None:

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.load import ServerProcess
 
 from heedful.insight.payload import from_array
-from tests.support.traced_sentence import asked, asked_about
+from tests.support.traced_sentence import asked, asked_about, layers_of
 
 pytestmark = pytest.mark.browser
 IN_PIECES = "The unemployed photographers misunderstood the strange announcement."
@@ -71,7 +71,7 @@ def pressed(page: Any) -> list[str]:
 def test_the_weights_on_screen_are_the_payloads(
     bundled_server: ServerProcess, visited: Visit, payload: dict[str, Any], kind: str, layer: int, head: int
 ) -> None:
-    heads = from_array(payload["attention"][kind][layer])
+    heads = from_array(layers_of(payload, kind)[layer])
     weights = heads.mean(axis=0) if head < 0 else heads[head]
     with visited(bundled_server, f"?view=attention&kind={kind}&layer={layer}&head={head}") as page:
         values = walk(shown(page), *weights.shape)
@@ -110,15 +110,15 @@ def test_a_cell_opens_into_the_steps_of_its_weight(
         page.wait_for_selector(".cell .steps")
         cell = answered.value.json()
         query, key = np.array(cell["query"]), np.array(cell["key"])
-        assert cell["product"] == pytest.approx(query @ key, abs=0.01)  # query and key travel in 4 digits
-        assert cell["scaled"] == pytest.approx(cell["product"] / math.sqrt(cell["dim"]), abs=1e-4)
+        assert cell["total"] == pytest.approx(query @ key, abs=0.01)  # query and key travel in 4 digits
+        assert cell["scaled"] == pytest.approx(cell["total"] / math.sqrt(cell["dim"]), abs=1e-4)
         exponentials = np.exp(np.array(cell["rowScores"]))
         np.testing.assert_allclose(cell["rowWeights"], exponentials / exponentials.sum(), atol=1e-5)
-        row = from_array(payload["attention"]["cross"][1])[1, -1]
+        row = from_array(layers_of(payload, "cross")[1])[1, -1]
         np.testing.assert_allclose(cell["rowWeights"], row, atol=0.003)
-        steps = {name: page.inner_text(f".steps .{name} output") for name in ("product", "scaled", "mask", "softmax")}
+        steps = {name: page.inner_text(f".steps .{name} output") for name in ("total", "scaled", "mask", "softmax")}
         assert [float(text.replace("−", "-")) for text in steps.values()] == pytest.approx(
-            [cell["product"], cell["scaled"], cell["scaled"], cell["rowWeights"][-1]], abs=0.00051
+            [cell["total"], cell["scaled"], cell["scaled"], cell["rowWeights"][-1]], abs=0.00051
         )
         assert page.locator(".vectors svg").nth(0).locator("rect").count() == cell["dim"]
         assert page.locator(".row-scores tbody tr").count() == len(payload["source"]["tokens"])
@@ -143,7 +143,7 @@ def test_the_keyboard_opens_a_masked_cell(bundled_server: ServerProcess, visited
 def test_among_several_heads_the_one_that_looks_most_is_opened(
     bundled_server: ServerProcess, visited: Visit, payload: dict[str, Any]
 ) -> None:
-    head = int(from_array(payload["attention"]["cross"][1])[:, 2, 3].argmax())
+    head = int(from_array(layers_of(payload, "cross")[1])[:, 2, 3].argmax())
     with visited(bundled_server, "?view=attention&kind=cross&layer=1&cell=2,3") as page:
         page.wait_for_selector(".cell .steps")
         assert f"head {head + 1} (which looks there most)" in page.inner_text(".cell header")
@@ -156,7 +156,7 @@ def test_a_token_is_held_until_it_is_released(
         token = shown(page).locator(".column.left button").nth(4)
         token.hover()
         assert page.locator(".column.right button[style*=rgb]").count() > 0
-        row = from_array(payload["attention"]["cross"][-1]).mean(axis=0)[4]
+        row = from_array(layers_of(payload, "cross")[-1]).mean(axis=0)[4]
         most = payload["source"]["tokens"][int(row.argmax())]["text"].lstrip("▁")
         assert page.inner_text(".told").startswith(f"{token.inner_text()} → {most} {row.max():.2f}")
         token.click()
@@ -213,7 +213,7 @@ def test_the_keyboard_chooses_use_layer_head_and_step(
         page.keyboard.press("Shift+ArrowRight")
         page.keyboard.press("Shift+ArrowUp")
         page.keyboard.press("ArrowRight")
-        layer = len(payload["attention"]["encoder"]) - 2
+        layer = len(layers_of(payload, "encoder")) - 2
         assert [state(page)[name] for name in ("kind", "head", "layer", "step")] == ["encoder", "1", str(layer), "1"]
         page.focus('.grid [tabindex="0"]')
         page.keyboard.press("ArrowUp")
@@ -229,7 +229,7 @@ def test_attribution_stands_beside_attention(
     bundled_server: ServerProcess, visited: Visit, payload: dict[str, Any]
 ) -> None:
     expected = asked_about(bundled_server, asked(bundled_server), "attribution")["attribution"][4]
-    attention = from_array(payload["attention"]["cross"][-1]).mean(axis=0)[4]
+    attention = from_array(layers_of(payload, "cross")[-1]).mean(axis=0)[4]
     with visited(bundled_server, "?view=attention&held=4") as page:
         page.wait_for_selector(".weighed.attribution")
         assert "not by itself an explanation" in page.inner_text(".beside .note")

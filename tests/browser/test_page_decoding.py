@@ -11,7 +11,7 @@ import pytest
 from benchmarks.load import ServerProcess
 
 from heedful.insight.payload import from_array
-from tests.support.traced_sentence import asked, asked_about
+from tests.support.traced_sentence import asked, asked_about, layers_of
 
 pytestmark = pytest.mark.browser
 LONG = (
@@ -83,7 +83,7 @@ def test_every_number_is_the_one_the_server_gave(visited: Visit, bundled_server:
             choose(page, "head", "mean" if head < 0 else str(head + 1))
             page.get_by_role("slider").fill(str(step))
             assert current(page) == step
-            cross, own = (rows(payload["attention"][kind][layer], head)[step] for kind in ("cross", "decoder"))
+            cross, own = (rows(layers_of(payload, kind)[layer], head)[step] for kind in ("cross", "decoder"))
             assert weights(page, ".chips.source") == pytest.approx(cross, abs=6e-4)
             assert weights(page, ".chips.read") == pytest.approx(own[: step + 1], abs=6e-4)
             shown = [line.split("\t") for line in page.locator(".candidate").all_inner_texts()]

@@ -17,7 +17,7 @@ from benchmarks.load import ServerProcess
 
 from heedful.insight.payload import from_array
 from tests.support.traced_sentence import asked as trace_of
-from tests.support.traced_sentence import asked_about
+from tests.support.traced_sentence import asked_about, layers_of
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., AbstractContextManager[Any]]
@@ -28,13 +28,13 @@ KEY, STATION = "I have lost my key.", "Where is the nearest station, please?"
 FIGURES = """async () => {
   const { CHAPTERS } = await import("/web/chapters/index.js");
   const { headBy } = await import("/web/chapters/rules.js");
-  const { unpack, KINDS } = await import("/insight/drawing.js");
+  const { layersOf } = await import("/insight/drawing.js");
   const found = [];
   const traces = new Map();
   const traced = async (body) => {
     const headers = { "content-type": "application/json" };
     const data = await (await fetch("/api/trace", { method: "POST", headers, body })).json();
-    return { data, layers: Object.fromEntries(KINDS.map((kind) => [kind, data.attention[kind].map(unpack)])) };
+    return { data, layers: layersOf(data) };
   };
   for (const { name, steps } of CHAPTERS) {
     for (const step of steps) {
@@ -74,7 +74,7 @@ def spelled(tokens: list[dict[str, Any]]) -> list[str]:
 def looks_at(payload: dict[str, Any], head: dict[str, Any], word: str) -> str:
     """The token one head looks at most from the row of a word."""
     rows = payload["source" if head["kind"] == "encoder" else "target"]["tokens"]
-    weights = from_array(payload["attention"][head["kind"]][head["layer"]])[head["head"]]
+    weights = from_array(layers_of(payload, head["kind"])[head["layer"]])[head["head"]]
     return spelled(payload["source"]["tokens"])[int(weights[spelled(rows).index(word)].argmax())]
 
 
@@ -224,12 +224,12 @@ def test_heads_really_do_what_the_chapters_say(bundled_server: ServerProcess, fi
     station = asked(bundled_server, STATION)
     for rule, offset in (("mostPrevious", -1), ("mostNext", 1)):
         head = heads["heads", rule]
-        weights = from_array(station["attention"]["encoder"][head["layer"]])
+        weights = from_array(layers_of(station, "encoder")[head["layer"]])
         diagonals = [float(np.diagonal(one, offset).mean()) for one in weights]
         assert math.isclose(diagonals[head["head"]], head["part"], abs_tol=1e-4)
         assert max(diagonals) == diagonals[head["head"]]
     first = heads["heads", "mostFirst"]
-    weights = from_array(station["attention"]["encoder"][first["layer"]])
+    weights = from_array(layers_of(station, "encoder")[first["layer"]])
     assert math.isclose(float(weights[first["head"], :, 0].mean()), first["part"], abs_tol=1e-4)
     key, aligning = asked(bundled_server, KEY), heads["attention", "bestAligning"]
     for written, read in (("meinen", "my"), ("Schlüssel", "key"), ("verloren", "lost")):

@@ -10,7 +10,6 @@ import pytest
 from benchmarks.load import ServerProcess
 
 from heedful.insight.ablation import Head, ablate, head_changes
-from heedful.insight.attention_weights import Kind
 from heedful.insight.attribution import attribute
 from heedful.insight.payload import from_array, rounded, to_payload
 from heedful.insight.position_table import position_table, similarity
@@ -104,7 +103,7 @@ def not_special(translator: Translator, token_id: int) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_a_cell_opens_to_the_weight_of_the_map(server: ServerProcess, translator: Translator, kind: Kind) -> None:
+def test_a_cell_opens_to_the_weight_of_the_map(server: ServerProcess, translator: Translator, kind: str) -> None:
     trace = trace_translation(translator, *translator.plan([SENTENCE["q"]], LANGUAGES_ASKED))
     place = {"kind": kind, "layer": 0, "head": 1, "row": 1, "column": 0}
     asked = {**SENTENCE, "targetIds": [token.id for token in trace.target_tokens], **place}
@@ -112,7 +111,7 @@ def test_a_cell_opens_to_the_weight_of_the_map(server: ServerProcess, translator
     assert status == 200
     assert cell["weight"] == pytest.approx(float(trace.attention(kind, 0, 1)[1, 0]), abs=1e-5)
     assert sum(cell["rowWeights"]) == pytest.approx(1, abs=1e-4)
-    assert cell["product"] == pytest.approx(float(np.dot(cell["query"], cell["key"])), abs=2e-3)
+    assert cell["total"] == pytest.approx(float(np.dot(cell["query"], cell["key"])), abs=2e-3)
     assert (cell["dim"], len(cell["query"]), len(cell["key"])) == (16, 16, 16)
     hidden = [score is None for score in cell["rowScores"]]
     assert hidden == [kind == "decoder" and column > 1 for column in range(len(hidden))]

@@ -1,4 +1,4 @@
-"""A small Transformer learns to copy and to reverse from a fresh seed, and cannot once a part of it is missing.
+"""A small model learns to copy and to reverse from a fresh seed, and cannot once a part of it is missing.
 
 Without the causal mask it looks at the answer while it trains: the loss falls as if it had learned, and it writes
 nonsense. Without positions the source is a bag of symbols, which has no reverse.
@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from heedful.config.models import TransformerConfig
+from heedful.config.models import ModelConfig, RecurrentConfig, TransformerConfig
 from heedful.config.training import NoRegularizer, TrainingConfig, ValidationConfig
 from heedful.data.batch import Batch, collate
 from heedful.decoding import SearchRequest, greedy_search
@@ -45,13 +45,8 @@ def look_ahead(model: nn.Module) -> None:
         )
 
 
-def learn(
-    folder: Path, task: str, *, norm: str = "pre", positions: str = "sinusoidal", causal: bool = True
-) -> tuple[float, float]:
-    """Train from a fresh seed; return the share of unseen sequences written exactly right, and the last loss."""
-    seed = random.SystemRandom().randrange(2**31)
-    print(f"seed {seed}")
-    shape = TransformerConfig.model_validate(
+def transformer(*, norm: str = "pre", positions: str = "sinusoidal") -> TransformerConfig:
+    return TransformerConfig.model_validate(
         {
             "dim": 48,
             "num_heads": 4,
@@ -63,6 +58,15 @@ def learn(
             "positions": {"kind": positions},
         }
     )
+
+
+RECURRENT = RecurrentConfig(kind="recurrent", dim=48, num_encoder_layers=1, num_decoder_layers=2, dropout=0.0)
+
+
+def learn(folder: Path, task: str, shape: ModelConfig, *, causal: bool = True) -> tuple[float, float]:
+    """Train from a fresh seed; return the share of unseen sequences written exactly right, and the last loss."""
+    seed = random.SystemRandom().randrange(2**31)
+    print(f"seed {seed}")
     steps = STEPS[task]
     config = TrainingConfig.model_validate(
         {
@@ -105,21 +109,25 @@ def learn(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("task", "norm"), [("copy", "post"), ("reverse", "pre")])
-def test_it_learns(tmp_path: Path, task: str, norm: str) -> None:
-    exact, _ = learn(tmp_path, task, norm=norm)
+@pytest.mark.parametrize(
+    ("task", "shape"),
+    [("copy", transformer(norm="post")), ("reverse", transformer()), ("copy", RECURRENT), ("reverse", RECURRENT)],
+    ids=["copy-post", "reverse-pre", "copy-recurrent", "reverse-recurrent"],
+)
+def test_it_learns(tmp_path: Path, task: str, shape: ModelConfig) -> None:
+    exact, _ = learn(tmp_path, task, shape)
     assert exact >= 0.98
 
 
 @pytest.mark.slow
 def test_without_the_causal_mask_it_only_seems_to_learn(tmp_path: Path) -> None:
-    exact, loss = learn(tmp_path, "copy", norm="post", causal=False)
+    exact, loss = learn(tmp_path, "copy", transformer(norm="post"), causal=False)
     assert loss < 0.1
     assert exact < 0.5
 
 
 @pytest.mark.slow
 def test_without_positions_it_cannot_reverse(tmp_path: Path) -> None:
-    exact, loss = learn(tmp_path, "reverse", positions="none")
+    exact, loss = learn(tmp_path, "reverse", transformer(positions="none"))
     assert exact < 0.5
     assert loss > 0.1

@@ -11,6 +11,7 @@ from heedful.config.models import TransformerConfig
 from heedful.models import Transformer, build_model
 from heedful.nn import sinusoidal_table
 from tests.support import numpy_transformer as paper
+from tests.support.families import as_transformer
 
 HEADS = 4
 
@@ -21,7 +22,7 @@ def build() -> Transformer:
     model = build_model(config, source_vocab_size=23, target_vocab_size=23, pad_id=0, generator=generator)
     for parameter in model.parameters():  # zero biases and identity norms would hide a forgotten term
         nn.init.normal_(parameter, std=0.3, generator=generator)
-    return model.eval()
+    return as_transformer(model.eval())
 
 
 Parameters = tuple[torch.Tensor, torch.Tensor]

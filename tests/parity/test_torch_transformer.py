@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from heedful.config.models import TransformerConfig
 from heedful.models import Transformer, build_model
+from tests.support.families import as_transformer
 
 DIM, HEADS, HIDDEN, VOCAB = 32, 4, 48, 29
 
@@ -21,7 +22,7 @@ def build_ours(norm: str, activation: str) -> Transformer:
         activation=activation,
         dropout=0.0,
     )
-    return build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0)
+    return as_transformer(build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0))
 
 
 def build_torch(norm: str, activation: str) -> nn.Transformer:

@@ -23,6 +23,7 @@ from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import HeedfulError
 from heedful.models.build import build_model
 from heedful.models.transformer import Transformer
+from tests.support.families import as_transformer
 from tests.support.scripted import batch_of
 
 VOCAB, MAX_ROWS, MAX_LEN = 40, 6, 12
@@ -44,7 +45,9 @@ def float_model(name: str, seed: int = 0) -> Transformer:
         dim=32, num_heads=2, hidden_dim=64, num_encoder_layers=1, num_decoder_layers=2, dropout=0.0, **options
     )
     generator = torch.Generator().manual_seed(seed)
-    return build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator).eval()
+    return as_transformer(
+        build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator).eval()
+    )
 
 
 @cache

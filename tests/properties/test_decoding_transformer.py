@@ -15,6 +15,7 @@ from heedful.decoding import Ensemble, SearchRequest, beam_search, greedy_search
 from heedful.decoding.hypothesis import Hypothesis
 from heedful.models.build import build_model
 from heedful.models.transformer import Transformer
+from tests.support.families import as_transformer
 from tests.support.scripted import BOS, EOS, PAD, batch_of
 from tests.support.searches import search
 
@@ -39,7 +40,7 @@ def model() -> Transformer:
         for parameter in built.parameters():
             if parameter.dim() == 2:
                 parameter.mul_(1.5)
-    return built
+    return as_transformer(built)
 
 
 def rescored(model: Transformer, source: list[int], hypothesis: Hypothesis) -> list[float]:

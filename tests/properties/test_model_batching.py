@@ -8,18 +8,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from heedful.config.models import TransformerConfig
-from heedful.models import Transformer, build_model
+from heedful.config.models import ModelConfig, RecurrentConfig, TransformerConfig
+from heedful.models import build_model
+from heedful.models.interfaces import EncoderDecoder
 from tests.support.searches import search
 
 VOCAB, BOS, EOS = 40, 1, 2
 
 
 @functools.cache
-def build() -> Transformer:
-    config = TransformerConfig(
+def build(family: str) -> EncoderDecoder:
+    config: ModelConfig = TransformerConfig(
         dim=32, num_heads=4, hidden_dim=64, num_encoder_layers=2, num_decoder_layers=2, dropout=0.0
     )
+    if family == "recurrent":
+        config = RecurrentConfig(kind="recurrent", dim=32, dropout=0.0)
     generator = torch.Generator().manual_seed(8)
     model = build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
@@ -35,7 +38,7 @@ def build() -> Transformer:
     return model.eval()
 
 
-def decode(model: Transformer, sentences: list[list[int]], beam_size: int, extra_padding: int) -> list[list[int]]:
+def decode(model: EncoderDecoder, sentences: list[list[int]], beam_size: int, extra_padding: int) -> list[list[int]]:
     source_len = max(len(sentence) for sentence in sentences) + extra_padding
     source_ids = torch.tensor([sentence + [0] * (source_len - len(sentence)) for sentence in sentences])
     source_mask: Tensor = source_ids != 0
@@ -52,10 +55,11 @@ def decode(model: Transformer, sentences: list[list[int]], beam_size: int, extra
     return [hypotheses[0].token_ids for hypotheses in found]
 
 
+@pytest.mark.parametrize("family", ["transformer", "recurrent"])
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_two_hundred_sentences_come_out_the_same_in_twenty_batchings(beam_size: int) -> None:
+def test_two_hundred_sentences_come_out_the_same_in_twenty_batchings(family: str, beam_size: int) -> None:
     rng = random.Random(5)
-    model = build()
+    model = build(family)
     sentences = [[*rng.choices(range(4, VOCAB), k=rng.randint(1, 12)), EOS] for _ in range(200)]
     expected = [decode(model, [sentence], beam_size, 0)[0] for sentence in sentences]
     assert len({tuple(ids) for ids in expected}) > 100, "outputs should differ, or the test says little"

@@ -7,25 +7,30 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 from torch import Tensor
 
-from heedful.config.models import TransformerConfig
-from heedful.models import Transformer, build_model
+from heedful.config.models import ModelConfig
+from heedful.models import build_model
+from heedful.models.interfaces import EncoderDecoder
 
 VOCAB = 19
 SHAPES: dict[str, dict[str, Any]] = {
     "post": {},
     "pre": {"norm": "pre", "activation": "swish", "output_bias": True},
     "learned": {"positions": {"kind": "learned", "max_len": 40}, "tying": "two_way"},
+    "recurrent": {"kind": "recurrent", "dim": 16, "num_encoder_layers": 2, "num_decoder_layers": 2},
+    "shallow": {"kind": "recurrent", "dim": 16, "num_encoder_layers": 1, "num_decoder_layers": 1, "tying": "none"},
 }
 seeds = st.integers(0, 2**31)
 shapes = st.sampled_from(sorted(SHAPES))
 
 
 @functools.cache
-def build(shape: str) -> Transformer:
+def build(shape: str) -> EncoderDecoder:
     base = {"dim": 16, "num_heads": 2, "hidden_dim": 24, "num_encoder_layers": 2, "num_decoder_layers": 2}
-    config = TransformerConfig.model_validate({**base, **SHAPES[shape]})
+    described = SHAPES[shape] if "kind" in SHAPES[shape] else {"kind": "transformer", **base, **SHAPES[shape]}
+    config = TypeAdapter(ModelConfig).validate_python(described)
     generator = torch.Generator().manual_seed(2)
     return build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator).eval()
 

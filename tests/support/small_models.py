@@ -7,17 +7,18 @@ import numpy as np
 import torch
 
 from heedful.config.models import TransformerConfig
-from heedful.insight.attention_weights import KINDS
-from heedful.insight.tokens import Token
 from heedful.insight.trace import Trace
 from heedful.insight.tracing_translator import TracingTranslator
 from heedful.models import build_model
 from heedful.models.transformer import Transformer
 from heedful.storage.model_folder import weights_of
 from heedful.tasks.translation.load import translator_of
+from heedful.text.tokens import Token
 from tests.support.tiny_models import make_model
 
 SENTENCE = "where is the station"
+USES = ("encoder", "decoder", "cross")
+"""What a Transformer attends for."""
 
 
 def draw_model(norm: str = "post", *, vocab: int = 30, seed: int = 0) -> Transformer:
@@ -27,6 +28,7 @@ def draw_model(norm: str = "post", *, vocab: int = 30, seed: int = 0) -> Transfo
     )
     generator = torch.Generator().manual_seed(seed)
     model = build_model(config, source_vocab_size=vocab, target_vocab_size=vocab, pad_id=0, generator=generator)
+    assert isinstance(model, Transformer)
     return model.eval()
 
 
@@ -51,7 +53,7 @@ def large_trace(trace: Trace) -> Trace:
     """A trace of 60 by 60 tokens with 6 layers of 8 heads of drawn weights, in all else like the one given."""
     tokens = tuple(Token("▁wunderbar", 12345, 4 * i, 4 * i + 4) for i in range(60))
     texts = {"source": "wor " * 60, "text": "wor " * 60}
-    weights = {kind: random_weights(6, 8, 60, 60) for kind in KINDS}
+    weights = {kind: random_weights(6, 8, 60, 60) for kind in USES}
     parts = {"source_tokens": tokens, "target_tokens": tokens, "input_tokens": tokens, "steps": trace.steps[:1] * 60}
     return replace(trace, **texts, **parts, weights=weights)
 

@@ -15,7 +15,7 @@ from heedful.models.build import build_classifier, build_language_model
 from heedful.storage.descriptions import ClassifierDescription, LanguageModelDescription
 from heedful.storage.folder_files import SpecialIds, sha256_of
 from heedful.storage.model_folder import ModelFolder, save_model_folder
-from heedful.storage.quantized_weights import RoundedWeights
+from heedful.storage.quantized_weights import QuantizedWeights
 from heedful.tasks.classification.classifier import load_classifier
 from heedful.tasks.language_modeling.model import load_text_model
 from heedful.tasks.translation.load import load_translator
@@ -26,7 +26,7 @@ from tests.support.tiny_models import LINES, make_model, save_model
 
 def save_int8(path: Path) -> None:
     folder = make_model()
-    save_model_folder(path, replace(folder, weights=RoundedWeights.of(folder.weights)))
+    save_model_folder(path, replace(folder, weights=QuantizedWeights.of(folder.weights)))
 
 
 def save_labels(path: Path) -> None:

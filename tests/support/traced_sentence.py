@@ -34,3 +34,10 @@ def _answer(server: ServerProcess, path: str, fields: dict[str, Any]) -> dict[st
     with urlopen(request, timeout=60) as answer:
         payload: dict[str, Any] = json.load(answer)
     return payload
+
+
+def layers_of(payload: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The packed layers of the attention of that name."""
+    (layers,) = (use["layers"] for use in payload["attention"] if use["name"] == name)
+    found: list[dict[str, Any]] = layers
+    return found

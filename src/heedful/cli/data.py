@@ -46,7 +46,7 @@ def data(
         _list(as_json=as_json)
         return
     from heedful.corpora.catalogue import find_corpus
-    from heedful.corpora.download import Patience
+    from heedful.corpora.download import BackOff
     from heedful.corpora.fetch import PROVENANCE, data_folder, fetch_corpus
     from heedful.corpora.progress import make_download_display
 
@@ -54,7 +54,7 @@ def data(
     folder = data_folder() if out is None else out
     note(f"{corpus.name} comes from {corpus.source}\nLicence: {corpus.licence}")
     with make_download_display() as display:
-        is_new = fetch_corpus(corpus, folder, listener=display, mirror=mirror, patience=Patience(num_retries=retries))
+        is_new = fetch_corpus(corpus, folder, listener=display, mirror=mirror, back_off=BackOff(num_retries=retries))
     place = folder / corpus.name
     if as_json:
         write_line(json.dumps({"corpus": corpus.name, "folder": str(place), "fetched": is_new}, ensure_ascii=False))

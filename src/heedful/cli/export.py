@@ -63,12 +63,12 @@ def export(
             export_ctranslate2(folder, out)
         case Format.INT8:
             from heedful.storage.model_folder import save_model_folder
-            from heedful.storage.quantized_weights import RoundedWeights
+            from heedful.storage.quantized_weights import QuantizedWeights
 
             description = folder.description
             if low_confidence is not None:
                 description = description.changed(facts={**description.facts, "low_confidence": low_confidence})
             text = folder.card if card is None else card.read_text(encoding="utf-8")
-            weights = RoundedWeights.of(folder.weights)
+            weights = QuantizedWeights.of(folder.weights)
             save_model_folder(out, replace(folder, description=description, weights=weights, card=text))
     note(f"The {format_.value} model is in {out}.")

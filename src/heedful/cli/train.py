@@ -26,12 +26,13 @@ def train(
     from heedful.config.load import load_any
 
     run = load_any(config, overrides or [])
+    from heedful.tasks.runs import run_training
     from heedful.tasks.table import task_of_run
     from heedful.training.display import make_display
 
     task = task_of_run(run)
     with make_display(run.training.max_steps) as display:
-        result = task.train(run, display=display, resume=resume, device=device)
+        result = run_training(run, task.prepare, display=display, resume=resume, device=device)
     note(f"The model is in {result.model_folder}.")
     note(f"{task.advice} {result.run_folder}")
     if getattr(run.data, "test", None):

@@ -59,7 +59,7 @@ def _sentence(schema: type[Section], finding: ErrorDetails) -> str:
     given, kind, context = finding["input"], finding["type"], finding.get("ctx", {})
     if kind == "extra_forbidden":
         known = list(section.model_fields) if section else []
-        if section is not None and section.__name__ == "TransformerConfig":
+        if section is not None and section.takes_preset:
             known.append("preset")
         hint = nearest(path[-1], known)
         place = "`" + ".".join((*path[:-1], hint)) + "`" if hint else ""

@@ -161,6 +161,9 @@ def _expand_preset(table: Table) -> list[str]:
         remedy = f' Did you mean "{hint}"?' if hint else f" There are {', '.join(PRESETS)}."
         return [f"`model.preset` must be the name of a preset, but is {json.dumps(name, default=str)}.{remedy}"]
     preset = cast(Table, PRESETS[name]().model_dump(mode="json"))
+    kind = model.get("kind", preset["kind"])
+    if kind != preset["kind"]:
+        return [f'`model.kind` must be "{preset["kind"]}" with the preset "{name}", but is {json.dumps(kind)}.']
     table["model"] = _merge(preset, model)
     return []
 

@@ -1,10 +1,13 @@
-"""The shape of a model. Alternatives are types with a `kind`, not flags.
+"""The shape of a model. Alternatives are types with a `kind`, not flags; the families are the members of `ModelConfig`.
+
+What a family's settings mean for those who plan a run or load a model (how deep it is, how far it reads, what it keeps
+in memory) is said by its own section, so that nobody else asks which family it is.
 
 Sizes have upper bounds, far above what has ever been trained: a number beyond them is a slip or an attack, and is
 refused before anybody asks for the memory.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -42,8 +45,15 @@ class NoPositions(Section):
 Positions = Annotated[SinusoidalPositions | LearnedPositions | NoPositions, Field(discriminator="kind")]
 
 
+Tying = Literal["three_way", "two_way", "none"]
+
+
 class TransformerConfig(Section):
     """The encoder-decoder of *Attention Is All You Need*."""
+
+    family: ClassVar[str] = "Transformer"
+    takes_preset: ClassVar[bool] = True
+    has_int8_engine: ClassVar[bool] = True
 
     kind: Literal["transformer"] = "transformer"
     dim: Width = 512
@@ -70,7 +80,7 @@ class TransformerConfig(Section):
     positions: Positions = SinusoidalPositions()
     """How a token knows where it stands."""
 
-    tying: Literal["three_way", "two_way", "none"] = "three_way"
+    tying: Tying = "three_way"
     """Which of source embedding, target embedding and output projection share one matrix."""
 
     output_bias: bool = False
@@ -95,5 +105,75 @@ class TransformerConfig(Section):
             raise ValueError(f"`dim` must be even, but is {self.dim}.")
         return self
 
+    @property
+    def depth(self) -> int:
+        """Layers of all stacks."""
+        return self.num_encoder_layers + self.num_decoder_layers
 
-ModelConfig = TransformerConfig
+    @property
+    def max_positions(self) -> int | None:
+        """The longest sequence the model can read or write, None when any."""
+        return self.positions.max_len if isinstance(self.positions, LearnedPositions) else None
+
+    def num_kept(self, source_len: int, target_len: int) -> int:
+        """Return how many numbers a forward pass keeps of a pair for the backward pass.
+
+        Fitted to the tensors that PyTorch keeps: an encoder layer 11·dim + hidden_dim for each token, a decoder layer
+        18·dim + hidden_dim, the embeddings 3·dim a side. A test holds it to them.
+        """
+        encoder = self.num_encoder_layers * (11 * self.dim + self.hidden_dim) + 3 * self.dim
+        decoder = self.num_decoder_layers * (18 * self.dim + self.hidden_dim) + 3 * self.dim
+        return source_len * encoder + target_len * decoder
+
+
+class RecurrentConfig(Section):
+    """Gated recurrent units with additive attention (Bahdanau et al., 2015), what came before the Transformer."""
+
+    family: ClassVar[str] = "recurrent network"
+    takes_preset: ClassVar[bool] = True
+    has_int8_engine: ClassVar[bool] = False
+
+    kind: Literal["recurrent"]
+    dim: Width = 512
+    """Width of states and embeddings; the two directions of the encoder have half of it each."""
+
+    num_encoder_layers: Depth = 2
+    """Depth of the encoder; each layer reads both ways."""
+
+    num_decoder_layers: Depth = 2
+    """Depth of the decoder; the first layer asks the source, those above read what was found."""
+
+    tying: Tying = "three_way"
+    """Which of source embedding, target embedding and output projection share one matrix."""
+
+    dropout: Rate = 0.2
+    """On embeddings, and on each layer's output before it is added."""
+
+    @model_validator(mode="after")
+    def _halves_are_whole(self) -> Self:
+        if self.dim % 2:
+            raise ValueError(f"`dim` must be even, but is {self.dim}.")
+        return self
+
+    @property
+    def depth(self) -> int:
+        """Layers of both stacks."""
+        return self.num_encoder_layers + self.num_decoder_layers
+
+    @property
+    def max_positions(self) -> None:
+        """The longest sequence the model can read or write: any."""
+        return None
+
+    def num_kept(self, source_len: int, target_len: int) -> int:
+        """Return how many numbers a forward pass keeps of a pair for the backward pass; a test holds it to them.
+
+        Attention keeps `dim` numbers for each pair of tokens: it is what bounds the length of sentences.
+        """
+        encoder = 13 * self.num_encoder_layers + 2
+        decoder = 10 * self.num_decoder_layers + 5
+        return self.dim * (source_len * encoder + target_len * decoder + source_len * target_len)
+
+
+ModelConfig = Annotated[TransformerConfig | RecurrentConfig, Field(discriminator="kind")]
+"""Every family there is; a file that does not say `kind` describes a Transformer."""

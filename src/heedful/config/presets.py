@@ -1,12 +1,12 @@
 """Shapes of models that are known to work, each with its source.
 
-A preset is a function that returns a whole `TransformerConfig`. In a TOML file it is named by `model.preset`, and
+A preset is a function that returns the whole section of a family. In a TOML file it is named by `model.preset`, and
 what the file says besides wins over it. The list is closed: a new preset is a new function and a line in `PRESETS`.
 """
 
 from collections.abc import Callable
 
-from heedful.config.models import TransformerConfig
+from heedful.config.models import ModelConfig, TransformerConfig
 
 
 def transformer_base() -> TransformerConfig:
@@ -42,7 +42,7 @@ def deep_shallow(num_encoder_layers: int = 12, num_decoder_layers: int = 1) -> T
     )
 
 
-PRESETS: dict[str, Callable[[], TransformerConfig]] = {
+PRESETS: dict[str, Callable[[], ModelConfig]] = {
     "transformer_base": transformer_base,
     "transformer_big": transformer_big,
     "transformer_tiny": transformer_tiny,

@@ -52,8 +52,8 @@ class Listener(Protocol):
 
 
 @dataclass(frozen=True)
-class Patience:
-    """How often a failure that may pass is tried again, and how long is waited: twice as long each time."""
+class BackOff:
+    """Retry with exponential back-off: how often what may pass is tried again; each wait is twice the one before."""
 
     num_retries: int = 5
     first_wait: float = 1.0
@@ -77,7 +77,7 @@ class _PassingFailureError(Exception):
         self.wait = wait
 
 
-def download(url: str, path: Path, *, max_bytes: int, listener: Listener, patience: Patience) -> Version:
+def download(url: str, path: Path, *, max_bytes: int, listener: Listener, back_off: BackOff) -> Version:
     """Fetch `url` to `path`, going on where an earlier try has stopped; a file that is there is not fetched again."""
     partial = _Partial(path)
     if path.exists() and (version := partial.version()) is not None:
@@ -85,18 +85,18 @@ def download(url: str, path: Path, *, max_bytes: int, listener: Listener, patien
     furthest, num_failures = partial.num_bytes(), 0
     while True:
         try:
-            _transfer(url, partial, max_bytes, listener, patience.timeout)
+            _transfer(url, partial, max_bytes, listener, back_off.timeout)
             return partial.finish()
         except _PassingFailureError as failure:
             # While every try brings the file further, there is no reason to lose patience.
             num_failures = 1 if partial.num_bytes() > furthest else num_failures + 1
             furthest = max(furthest, partial.num_bytes())
-            if num_failures > patience.num_retries:
+            if num_failures > back_off.num_retries:
                 raise HeedfulError(
                     f"{url} could not be fetched: {failure}. What has arrived is kept. Look at the connection, then "
                     "run the same command again: it goes on from there."
                 ) from failure.__cause__
-            wait = min(max(failure.wait, patience.first_wait * 2 ** (num_failures - 1)), _LONGEST_WAIT)
+            wait = min(max(failure.wait, back_off.first_wait * 2 ** (num_failures - 1)), _LONGEST_WAIT)
             listener.say(f"{path.name}: {failure}. Trying again in {math.ceil(wait)} s.")
             time.sleep(wait)
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from heedful.corpora.archives import check_pin
 from heedful.corpora.catalogue import PUBLIC_CORPORA, Download, PublicCorpus
-from heedful.corpora.download import NO_ROOM, Listener, Patience, download
+from heedful.corpora.download import NO_ROOM, BackOff, Listener, download
 from heedful.errors import HeedfulError, MissingFileError, UserError
 from heedful.files import publish_folder, sha256_file, write_new, writing
 
@@ -41,7 +41,7 @@ def in_words(error: HeedfulError) -> str:
 
 
 def fetch_corpus(
-    corpus: PublicCorpus, out: Path, *, listener: Listener, mirror: str | None = None, patience: Patience | None = None
+    corpus: PublicCorpus, out: Path, *, listener: Listener, mirror: str | None = None, back_off: BackOff | None = None
 ) -> bool:
     """Fetch a corpus into `out/NAME`; return False when it was there already, whole."""
     if mirror is not None and urlsplit(mirror).scheme not in ("http", "https"):
@@ -54,7 +54,7 @@ def fetch_corpus(
     with _alone_in(waiting):
         for stale in out.glob(f".{corpus.name}.partial-*"):
             shutil.rmtree(stale, ignore_errors=True)
-        fetched = [_fetch(item, waiting, mirror, listener, patience or Patience()) for item in corpus.downloads]
+        fetched = [_fetch(item, waiting, mirror, listener, back_off or BackOff()) for item in corpus.downloads]
         listener.say(f"Everything is here. {folder} is being laid out.")
         publish_folder(folder, lambda partial: _lay_out(corpus, waiting, partial, fetched))
         shutil.rmtree(waiting, ignore_errors=True)
@@ -80,12 +80,12 @@ def verify_corpus(folder: Path) -> None:
 
 
 def _fetch(
-    item: Download, waiting: Path, mirror: str | None, listener: Listener, patience: Patience
+    item: Download, waiting: Path, mirror: str | None, listener: Listener, back_off: BackOff
 ) -> dict[str, object]:
     """Bring one file here and check it; return what is to be remembered of it."""
     path = waiting / item.name
     url = item.address(mirror)
-    version = download(url, path, max_bytes=item.max_bytes, listener=listener, patience=patience)
+    version = download(url, path, max_bytes=item.max_bytes, listener=listener, back_off=back_off)
     if item.pin is not None:
         try:
             check_pin(path, item.pin)

@@ -134,21 +134,32 @@ def _group(
 
 
 def _layout(shapes: NDArray[np.int64], sizes: NDArray[np.int64], batch_tokens: int) -> Iterator[_Slot]:
-    """Cut groups into full batches; what is left of a group is carried into the next, longer one."""
+    """Cut groups into full batches; what is left of a group is carried into the next, longer one.
+
+    Examples lie in one row, group after group, the cheapest shape first. A budget of 80 tokens holds ten rows of 8 or
+    five of 16, so twelve examples of length 8 and four of 16 become
+
+        examples   0 ........ 9 | 10 11 · 12 13 14 | 15
+        slots      ten of 8     | five of 16       | one of 16
+                                  ↑ carried: padded to 16, as the group they go with
+    """
+    # Ranges of examples that wait for company, how many they are, and the shape that holds them all. `start` is where
+    # the examples begin that no slot has yet, apart from those that are carried.
     carried: list[tuple[int, int]] = []
     num_carried = source_len = target_len = start = 0
     for (source, target), size in zip(shapes.tolist(), sizes.tolist(), strict=True):
         stop = start + size
         wide_source, wide_target = max(source_len, source), max(target_len, target)
+        # A batch of what is carried and of this group would be so wide, and therefore have so many rows.
         rows = rows_within(batch_tokens, max(wide_source, wide_target))
         if carried and num_carried >= rows:  # the longer rows leave no room for what was carried: it goes alone
             yield _Slot(tuple(carried), source_len, target_len)
             carried, num_carried = [], 0
-        elif carried and num_carried + size >= rows:
+        elif carried and num_carried + size >= rows:  # this group fills the batch up, and goes on behind it
             taken = start + rows - num_carried
             yield _Slot((*carried, (start, taken)), wide_source, wide_target)
             carried, num_carried, start = [], 0, taken
-        if not carried:
+        if not carried:  # else even the whole group does not fill the batch: it is carried too
             source_len, target_len = source, target
             rows = rows_within(batch_tokens, max(source, target))
             for first in range(start, stop - rows + 1, rows):

@@ -11,8 +11,9 @@ from heedful.config.load import parse_config
 from heedful.config.translation import RunConfig
 from heedful.demo.corpus import DemoCorpus, make_corpus
 from heedful.files import write_atomic
+from heedful.tasks.runs import run_training
 from heedful.tasks.translation.load import load_translator
-from heedful.tasks.translation.train import train_translation
+from heedful.tasks.translation.train import TranslationJob
 from heedful.training.display import Display
 
 SETTINGS = """
@@ -101,7 +102,7 @@ def run_demo(config: RunConfig, *, display: Display) -> DemoResult:
     """Make the corpus, train, and translate what was held out."""
     corpus = make_corpus()
     _write_corpus(Path(config.runs_folder) / CORPUS, corpus)
-    result = train_translation(config, display=display, device="cpu")
+    result = run_training(config, TranslationJob.prepare, display=display, device="cpu")
     translations = load_translator(result.model_folder, device="cpu").translate([source for source, _ in corpus.test])
     pairs = [
         DemoPair(source, ours, reference) for (source, reference), ours in zip(corpus.test, translations, strict=True)

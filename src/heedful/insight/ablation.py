@@ -7,7 +7,7 @@ is off when its part of what W^O reads is zero. A layer is off when its sub-laye
 
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from heedful.errors import UserError
-from heedful.insight.attention_weights import KINDS, Floats, Kind, attention_modules
 from heedful.insight.forced_pair import ForcedPair
 from heedful.insight.trace import forced_log_probs
+from heedful.models.attention_weights import Floats, check_place, find_use, uses_by_name
+from heedful.models.interfaces import EncoderDecoder
 from heedful.models.transformer import Transformer
-from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.tasks.device import on_one_thread
 from heedful.tasks.translation.translator import Translator
@@ -33,7 +33,7 @@ Stack = Literal["encoder", "decoder"]
 class Head:
     """One head: its use, its layer and its number, counted from 0."""
 
-    kind: Kind
+    kind: str
     layer: int
     head: int
 
@@ -68,14 +68,13 @@ class Ablation:
 
 
 @contextmanager
-def switched_off(model: Transformer, parts: Collection[Part]) -> Iterator[None]:
+def switched_off(model: EncoderDecoder, parts: Collection[Part]) -> Iterator[None]:
     """Run a model without some of its parts, in `forward` and in a search alike; for other threads it stays whole."""
-    handles = [handle for part in parts for handle in _switch_off(model, part)]
-    try:
+    with ExitStack() as hooks:
+        for part in parts:
+            for handle in _switch_off(model, part):
+                hooks.callback(handle.remove)
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 @on_one_thread()
@@ -87,8 +86,6 @@ def ablate(
     What the old translation was made to begin with, the new one begins with, too.
     """
     model, tokenizer = translator.readable_model, translator.tokenizer
-    for part in parts:
-        _check(model, part)
     output_ids = pair.output_ids
 
     def log_prob() -> float:
@@ -109,7 +106,7 @@ def ablate(
 @torch.no_grad()
 def head_changes(
     translator: Translator, pair: ForcedPair, *, before_pass: Callable[[], None] = lambda: None
-) -> dict[Kind, Floats]:
+) -> dict[str, Floats]:
     """Switch off every head by itself: how the log-probability of the translation changes, [layers, heads] by use.
 
     `before_pass` is called before every pass of the model, one for each head; it may raise.
@@ -127,25 +124,29 @@ def head_changes(
 
     memory = model.encode(source_ids, None)
     whole = log_prob(memory)
-    changes: dict[Kind, Floats] = {}
-    for kind in KINDS:
-        changes[kind] = np.zeros((len(attention_modules(model)[kind]), model.num_heads), dtype=np.float32)
+    changes: dict[str, Floats] = {}
+    for kind, uses in uses_by_name(model).items():
+        changes[kind] = np.zeros((len(uses), uses[0].module.num_heads), dtype=np.float32)
         for layer, head in np.ndindex(*changes[kind].shape):
             with switched_off(model, [Head(kind, layer, head)]):
-                # The decoder's heads leave the encoder's output as it is.
+                # Heads that look from the target leave the encoder's output as it is.
                 changes[kind][layer, head] = (
-                    log_prob(model.encode(source_ids, None) if kind == "encoder" else memory) - whole
+                    log_prob(model.encode(source_ids, None) if uses[0].looks_from == "source" else memory) - whole
                 )
     return changes
 
 
-def _switch_off(model: Transformer, part: Part) -> list[Any]:
-    """Hang up the hooks for one part."""
+def _switch_off(model: EncoderDecoder, part: Part) -> list[Any]:
+    """Hang up the hooks for one part; refuse a part that the model does not have."""
     if isinstance(part, Head):
-        attention = cast(MultiHeadAttention | MultiHeadSelfAttention, attention_modules(model)[part.kind][part.layer])
-        width = model.dim // attention.num_heads
+        attention = find_use(model, part.kind, part.layer, part.head).module
+        width = attention.output.in_features // attention.num_heads
         return [attention.output.register_forward_pre_hook(_without(slice(part.head * width, (part.head + 1) * width)))]
-    layer = cast(EncoderLayer | DecoderLayer, _layers(model, part.stack)[part.layer])
+    if not isinstance(model, Transformer):
+        raise UserError("A layer can be switched off in a Transformer only: others do not add to a residual stream.")
+    layers = model.encoder.layers if part.stack == "encoder" else model.decoder.layers
+    check_place(("layer", part.layer, len(layers)))
+    layer = cast(EncoderLayer | DecoderLayer, layers[part.layer])
     last = [layer.self_attention.output, layer.feed_forward.contract]
     if isinstance(layer, DecoderLayer):
         last.append(layer.cross_attention.output)
@@ -174,19 +175,3 @@ def _silent() -> Any:
         return torch.zeros_like(output) if threading.get_ident() == owner else output
 
     return hook
-
-
-def _layers(model: Transformer, stack: Stack) -> nn.ModuleList:
-    return model.encoder.layers if stack == "encoder" else model.decoder.layers
-
-
-def _check(model: Transformer, part: Part) -> None:
-    """Refuse a part that the model does not have."""
-    if isinstance(part, Head):
-        count = len(attention_modules(model)[part.kind])
-        if not 0 <= part.head < model.num_heads:
-            raise UserError(f"`head` must be between 0 and {model.num_heads - 1}, but is {part.head}.")
-    else:
-        count = len(_layers(model, part.stack))
-    if not 0 <= part.layer < count:
-        raise UserError(f"`layer` must be between 0 and {count - 1}, but is {part.layer}.")

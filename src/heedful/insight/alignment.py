@@ -1,4 +1,4 @@
-"""Which source word a written word stands for, read from cross-attention, sub-words merged into words.
+"""Which source word a written word stands for, read from where the target looks at the source, in whole words.
 
 A reading, not a truth: the mean of all heads of one layer, where single heads may look elsewhere. Symbols take part in
 the softmax and often gather weight that means "nothing here"; they are left out, and what remains is scaled to 1.
@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heedful.errors import UserError
-from heedful.insight.attention_weights import Floats
-from heedful.insight.tokens import Word, merge_words
 from heedful.insight.trace import Trace
+from heedful.models.attention_weights import Floats, check_place
+from heedful.text.tokens import Word, merge_words
 
 
 @dataclass(frozen=True)
@@ -28,14 +27,12 @@ class Alignment:
 
 
 def align(trace: Trace, layer: int | None = None) -> Alignment:
-    """Align the words of a trace by one layer of its cross-attention, the last when None.
+    """Align the words of a trace by one layer of the attention from target to source, the last when None.
 
-    The weights of a word's source tokens are added, those of its target tokens averaged.
+    The weights of a word's source tokens are added, those of its target tokens averaged. A model that does not look
+    from target to source aligns nothing: all weights are 0 and there are no links.
     """
-    heads = trace.weights["cross"]
-    if layer is not None and not 0 <= layer < len(heads):
-        raise UserError(f"`layer` must be between 0 and {len(heads) - 1}, but is {layer}.")
-    mean = heads[-1 if layer is None else layer].mean(axis=0)  # [target_len, source_len]
+    mean = _mean_weights(trace, layer)  # [target_len, source_len]
     sources = merge_words(trace.source_tokens, trace.source)
     targets = merge_words(trace.target_tokens, trace.text)
     weights = np.zeros((len(targets), len(sources)), dtype=np.float32)
@@ -43,5 +40,17 @@ def align(trace: Trace, layer: int | None = None) -> Alignment:
         for column, source in enumerate(sources):
             weights[row, column] = mean[target.first : target.end, source.first : source.end].sum(axis=1).mean()
     weights /= np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    links = tuple(enumerate(weights.argmax(axis=1).tolist())) if sources else ()
+    links = tuple(enumerate(weights.argmax(axis=1).tolist())) if sources and mean.any() else ()
     return Alignment(tuple(sources), tuple(targets), weights, links)
+
+
+def _mean_weights(trace: Trace, layer: int | None) -> Floats:
+    """Return the mean of the heads of one layer, [target_len, source_len]."""
+    use = trace.use_between("target", "source")
+    if use is None:
+        return np.zeros((len(trace.target_tokens), len(trace.source_tokens)), dtype=np.float32)
+    heads = trace.weights[use.name]
+    if layer is not None:
+        check_place(("layer", layer, len(heads)))
+    mean: Floats = heads[-1 if layer is None else layer].mean(axis=0)
+    return mean

@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.insight.attention_weights import Floats
 from heedful.insight.forced_pair import ForcedPair
-from heedful.insight.tokens import merge_words
-from heedful.models.transformer import Transformer
+from heedful.models.attention_weights import Floats
+from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.device import on_one_thread
+from heedful.text.tokens import merge_words
 
 _MAX_LOGITS = 4_000_000  # of one pass: what bounds its memory, and how long nobody is asked whether to go on
 
@@ -42,7 +42,9 @@ class Attribution:
 
 @on_one_thread()
 @torch.no_grad()
-def attribute(model: Transformer, pair: ForcedPair, *, before_pass: Callable[[], None] = lambda: None) -> Attribution:
+def attribute(
+    model: EncoderDecoder, pair: ForcedPair, *, before_pass: Callable[[], None] = lambda: None
+) -> Attribution:
     """Attribute a traced translation to its source; `model` is the translator's `readable_model`.
 
     `before_pass` is called before every pass of the model, of which there are many for a long text; it may raise.
@@ -69,7 +71,7 @@ def _spans(pair: ForcedPair) -> list[tuple[int, int]]:
     return words + symbols
 
 
-def _log_probs(model: Transformer, pair: ForcedPair, vectors: Tensor, before_pass: Callable[[], None]) -> Tensor:
+def _log_probs(model: EncoderDecoder, pair: ForcedPair, vectors: Tensor, before_pass: Callable[[], None]) -> Tensor:
     """Make the model write the translation from each of vectors [rows, source_len, dim]: [rows, target_len]."""
     device = vectors.device
     input_ids = torch.tensor([pair.input_ids], device=device)
@@ -79,7 +81,7 @@ def _log_probs(model: Transformer, pair: ForcedPair, vectors: Tensor, before_pas
     for start in range(0, len(vectors), num_rows):
         before_pass()
         some = vectors[start : start + num_rows]
-        memory = model.encoder(model.source_positions(some), None)
+        memory = model.encode_vectors(some, None)
         logits = model.project(model.decode(input_ids.expand(len(some), -1), memory, None))  # [rows, target_len, vocab]
         chosen = logits.gather(2, output_ids.expand(len(some), -1).unsqueeze(-1))[..., 0]
         found.append(chosen - logits.logsumexp(dim=-1))

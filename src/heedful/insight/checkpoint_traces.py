@@ -20,7 +20,7 @@ from heedful.tasks.run_folder import CONFIG, TOKENIZER, has_begun
 from heedful.tasks.translation.data import direction_of
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.request import TranslationRequest
-from heedful.tasks.translation.translator import Traits, Translator, max_positions
+from heedful.tasks.translation.translator import Traits, Translator
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.durability.averaging import average_checkpoints
 from heedful.training.durability.checkpoint import list_checkpoints
@@ -114,5 +114,5 @@ def _untrained(folder: Path, device: torch.device) -> Translator:
         config.decoding,
         Directions(list(dict.fromkeys(direction_of(corpus, config.data) for corpus in config.data.train))),
         device,
-        Traits(max_positions(config.model)),
+        Traits(config.model.max_positions),
     )

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-from heedful.insight.attention_weights import Floats, Kind
 from heedful.insight.attribution import Attribution
 from heedful.insight.payload import to_payload
 from heedful.insight.trace import Trace
+from heedful.models.attention_weights import Floats
 
 _MAIN = "explained.js"
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w./-]+)";\n', re.MULTILINE)
@@ -25,7 +25,7 @@ _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inl
 
 
 def render_page(
-    trace: Trace, *, attribution: Attribution | None = None, changes: Mapping[Kind, Floats] | None = None
+    trace: Trace, *, attribution: Attribution | None = None, changes: Mapping[str, Floats] | None = None
 ) -> str:
     """Return the whole document; see `to_payload` for the two that can be added."""
     payload = to_payload(trace, attribution=attribution, changes=changes)

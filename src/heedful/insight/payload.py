@@ -1,9 +1,10 @@
 """A trace as JSON: what the server sends and what a page is made of.
 
-Attention travels as base64 of one array for each layer: `{"dtype": "f2", "shape": [heads, rows, columns], "scale": 1,
-"data": "..."}` in half precision, which is exact to three digits. Where that would be too much it travels as bytes,
-`dtype` "u1", and a weight is byte · scale: 60 × 60 tokens with 6 layers of 8 heads are 0.7 MB so, where numbers in text
-would be 4.
+Attention travels as a list of what the model attends for, each use with its name, the sides it looks from and at,
+whether it is causal, and its layers. A layer is base64 of one array: `{"dtype": "f2", "shape": [heads, rows, columns],
+"scale": 1, "data": "..."}` in half precision, which is exact to three digits. Where that would be too much it travels
+as bytes, `dtype` "u1", and a weight is byte · scale: 60 × 60 tokens with 6 layers of 8 heads are 0.7 MB so, where
+numbers in text would be 4.
 Text is data here; whoever shows it must not take it for markup.
 """
 
@@ -14,13 +15,13 @@ from typing import Any, Literal
 import numpy as np
 
 from heedful.insight.alignment import Alignment, align
-from heedful.insight.attention_weights import KINDS, Floats, Kind, entropy
 from heedful.insight.attribution import Attribution
 from heedful.insight.beam_tree import BeamTree
-from heedful.insight.tokens import Token, Word
 from heedful.insight.trace import Choice, Trace
+from heedful.models.attention_weights import Floats, entropy
+from heedful.text.tokens import Token, Word
 
-VERSION = 1
+VERSION = 2
 _DIGITS = 4  # of scores and log-probabilities
 _MAX_HALVES = 150_000  # 0.4 MB: six layers of eight heads over some 30 tokens on each side
 
@@ -29,7 +30,7 @@ def to_payload(
     trace: Trace,
     *,
     attribution: Attribution | None = None,
-    changes: Mapping[Kind, Floats] | None = None,
+    changes: Mapping[str, Floats] | None = None,
     precision: Literal["u1", "f2"] | None = None,
 ) -> dict[str, Any]:
     """Describe a trace in what JSON can say; `attribution` and `changes` (of `ablation.head_changes`) where given.
@@ -37,7 +38,7 @@ def to_payload(
     `precision` None takes half precision as long as there are few weights.
     """
     if precision is None:
-        precision = "f2" if sum(trace.weights[kind].size for kind in KINDS) <= _MAX_HALVES else "u1"
+        precision = "f2" if sum(weights.size for weights in trace.weights.values()) <= _MAX_HALVES else "u1"
     payload: dict[str, Any] = {
         "format": "heedful-trace",
         "version": VERSION,
@@ -70,14 +71,23 @@ def to_payload(
             for step in trace.steps
         ],
         "beam": None if trace.beam is None else _beam(trace.beam),
-        "attention": {kind: [to_array(layer, precision) for layer in trace.weights[kind]] for kind in KINDS},
-        "entropy": {kind: rounded(entropy(trace.weights[kind])) for kind in KINDS},
+        "attention": [
+            {
+                "name": use.name,
+                "from": use.looks_from,
+                "at": use.looks_at,
+                "causal": use.causal,
+                "layers": [to_array(layer, precision) for layer in trace.weights[use.name]],
+            }
+            for use in trace.uses
+        ],
+        "entropy": {name: rounded(entropy(weights)) for name, weights in trace.weights.items()},
         "alignment": _alignment(align(trace)),
     }
     if attribution is not None:
         payload["attribution"] = rounded(attribution.by_token)
     if changes is not None:
-        payload["head_changes"] = {kind: rounded(changes[kind]) for kind in KINDS}
+        payload["head_changes"] = {name: rounded(values) for name, values in changes.items()}
     return payload
 
 

@@ -1,8 +1,8 @@
 """The trace of one translation: tokens, attention, what was probable at each step, and the beam as a tree.
 
 The search is the ordinary one, on the ordinary engine, with a recorder beside it. The weights come from one forced pass
-of the model over what the search chose. Where the engine is the int8 one, that pass runs on its float twin, which has
-the same rounded weights: it differs from the engine only in that activations are not rounded (the engine's have 8 or 16
+of the model over what the search chose. Where the engine is the int8 one, that pass runs on its float reference, with
+the same quantized weights: it differs from the engine only in that activations are not rounded (to 8 or 16
 bits, as the processor has it), and `Trace.forced_log_prob` beside `Trace.log_prob` says by how much.
 """
 
@@ -18,17 +18,18 @@ from heedful.decoding import Hypothesis, StepList
 from heedful.decoding.hypothesis import finish
 from heedful.decoding.length_penalty import penalty_of
 from heedful.errors import HeedfulError, UserError
-from heedful.insight.attention_weights import KINDS, Floats, Kind, forced_pass
 from heedful.insight.beam_tree import BeamTree, grow_tree
 from heedful.insight.forced_pair import ForcedPair, check_ids, check_length, read_tokens, written_tokens
-from heedful.insight.tokens import Token
-from heedful.models.transformer import Transformer
+from heedful.models.attention_weights import Floats, check_name, check_place, forced_pass, uses_by_name
+from heedful.models.interfaces import EncoderDecoder, Side
 from heedful.tasks.device import on_one_thread
 from heedful.tasks.translation.doubts import OutputWarning
 from heedful.tasks.translation.plan import TextPlan, Unit, without_surrogates
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
+from heedful.text.fixed_parts import Masked
 from heedful.text.lines import one_line
+from heedful.text.tokens import Token
 
 _TOP = 8  # tokens listed at each step
 _NO_NUMBERS = "The model gives no usable probabilities for this text (NaN), so there is nothing to see."
@@ -57,6 +58,16 @@ class Step:
     """The most probable tokens, best first."""
 
 
+@dataclass(frozen=True)
+class TracedUse:
+    """What an attention of the model is for; see `models.interfaces.AttentionUse`."""
+
+    name: str
+    looks_from: Side
+    looks_at: Side
+    causal: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trace(ForcedPair):
     """A translation and how it came about."""
@@ -75,7 +86,10 @@ class Trace(ForcedPair):
     beam: BeamTree | None
     """Everything the search considered; None for an output that was given, not searched for."""
 
-    weights: Mapping[Kind, Floats] = field(repr=False)
+    uses: tuple[TracedUse, ...]
+    """What the model attends for, in its order; each has its `weights` under its name."""
+
+    weights: Mapping[str, Floats] = field(repr=False)
     """For each use the weights of all layers and heads, [layers, heads, query_len, key_len]."""
 
     forced_log_prob: float
@@ -96,20 +110,22 @@ class Trace(ForcedPair):
         """The pieces that were written, the end symbol included."""
         return tuple(token.text for token in self.target_tokens)
 
-    def attention(self, kind: Kind, layer: int, head: int) -> Floats:
+    def attention(self, kind: str, layer: int, head: int) -> Floats:
         """Return the weights of one head, [query_len, key_len]; layers and heads are counted from 0.
 
-        `kind` is "encoder" (source to source), "decoder" (target to what was written before) or "cross" (target to
-        source). Row i says where position i looks; it sums to 1.
+        `kind` is the name of one of `uses`; a Transformer has "encoder" (source to source), "decoder" (target to what
+        was written before) and "cross" (target to source). Row i says where position i looks; it sums to 1.
         """
-        if kind not in KINDS:
-            raise UserError(f'`kind` must be "encoder", "decoder" or "cross", but is "{kind}".')
+        check_name(kind, self.weights)
         weights = self.weights[kind]
-        for name, value, count in (("layer", layer, weights.shape[0]), ("head", head, weights.shape[1])):
-            if not 0 <= value < count:
-                raise UserError(f"`{name}` must be between 0 and {count - 1}, but is {value}.")
+        check_place(("layer", layer, weights.shape[0]), ("head", head, weights.shape[1]))
         chosen: Floats = weights[layer, head]
         return chosen
+
+    def use_between(self, looks_from: Side, looks_at: Side) -> TracedUse | None:
+        """Return the last use that looks from one side at another, None where the model has none."""
+        found = [use for use in self.uses if (use.looks_from, use.looks_at) == (looks_from, looks_at)]
+        return found[-1] if found else None
 
     def to_html(self, path: str | Path) -> None:
         """Write the trace as one page that needs nothing else."""
@@ -202,14 +218,20 @@ def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int 
         unit = translator.planner.units([made.text], [tuple(rest)])[0][0]
         message = f'the text came from "{source_language}" through "{middle}"; what is shown is the last step.'
         warnings, source_language = (*warnings, OutputWarning("pivot", message)), middle
+    if not unit.has_words:
+        raise UserError("The text to look into must have words, but has only what must not change.")
+    if unit.read_text != unit.text:
+        message = f"parts that must not change are not read by the model; what is shown is: {unit.read_text}"
+        warnings = (*warnings, OutputWarning("stand_ins", message))
+        (unit,) = translator.planner.units_of(Masked(unit.read_text), unit.steps)
     tokens = read_tokens(translator, unit.text, route.target)
     sentences = tuple(one.text for one in units)
     return _Reading(unit, source_language, route.target, tokens, warnings, sentences, sentence)
 
 
 def forced_log_probs(
-    translator: Translator, model: Transformer, source_ids: Sequence[int], output_ids: Sequence[int]
-) -> tuple[Tensor, dict[Kind, Tensor]]:
+    translator: Translator, model: EncoderDecoder, source_ids: Sequence[int], output_ids: Sequence[int]
+) -> tuple[Tensor, dict[str, Tensor]]:
     """Make a model write `output_ids`: log-probabilities [target_len, vocab], weights [layers, heads, ...] by use."""
     device = next(model.parameters()).device
     inputs = [translator.tokenizer.bos_id, *output_ids[:-1]]
@@ -219,7 +241,7 @@ def forced_log_probs(
     return log_probs[0], {kind: tensor[:, 0] for kind, tensor in weights.items()}
 
 
-def _force(translator: Translator, model: Transformer, reading: _Reading, text: str) -> Hypothesis:
+def _force(translator: Translator, model: EncoderDecoder, reading: _Reading, text: str) -> Hypothesis:
     """Make a hypothesis of a given text."""
     output_ids = translator.tokenizer.encode_target(without_surrogates(text))
     check_length("The hypothesis", len(output_ids))
@@ -230,7 +252,7 @@ def _force(translator: Translator, model: Transformer, reading: _Reading, text: 
 
 def _trace(
     translator: Translator,
-    model: Transformer,
+    model: EncoderDecoder,
     reading: _Reading,
     found: Hypothesis,
     tree: BeamTree | None,
@@ -257,6 +279,9 @@ def _trace(
         finish_reason=found.finish_reason,
         steps=steps,
         beam=tree,
+        uses=tuple(
+            TracedUse(use.name, use.looks_from, use.looks_at, use.causal) for use, *_ in uses_by_name(model).values()
+        ),
         weights={kind: tensor.float().cpu().numpy() for kind, tensor in weights.items()},
         forced_log_prob=sum(step.log_prob for step in steps),
         engine=translator.engine,

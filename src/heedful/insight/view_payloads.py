@@ -4,27 +4,30 @@ Arrays travel as in payload.py; positions have signs, so they travel in half pre
 """
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from heedful.insight.ablation import Ablation
-from heedful.insight.attention_cell import AttentionCell
-from heedful.insight.attention_weights import Floats, reach
 from heedful.insight.classification_trace import ClassificationTrace
 from heedful.insight.payload import choice_payload, rounded, to_array, tokens_payload
 from heedful.insight.position_table import position_kind, position_table, similarity
 from heedful.insight.text_trace import TextTrace
-from heedful.models.transformer import Transformer
+from heedful.models.attention_weights import Floats, reach
+from heedful.models.interfaces import EncoderDecoder, Side
+from heedful.nn.attention import ScoreExplanation
 
 
-def cell_payload(cell: AttentionCell) -> dict[str, Any]:
+def cell_payload(cell: ScoreExplanation) -> dict[str, Any]:
     """Describe one cell; what the mask hides has no score."""
     return {
-        "query": rounded(cell.query),
-        "key": rounded(cell.key),
-        "product": number(cell.product),
-        "scaled": number(cell.scaled),
+        "formula": cell.formula,
+        "query": rounded(cell.query.numpy()),
+        "key": rounded(cell.key.numpy()),
+        "terms": rounded(cell.terms.numpy()),
+        "total": number(cell.total),
+        "divisor": number(cell.divisor),
+        "scaled": number(cell.total / cell.divisor),
         "dim": len(cell.query),
         "rowScores": [number(score) for score in cell.row_scores.tolist()],
         "rowWeights": [number(weight) for weight in cell.row_weights.tolist()],
@@ -32,11 +35,14 @@ def cell_payload(cell: AttentionCell) -> dict[str, Any]:
     }
 
 
-def positions_payload(model: Transformer, length: int, side: Literal["source", "target"]) -> dict[str, Any]:
+def positions_payload(model: EncoderDecoder, length: int, side: Side) -> dict[str, Any]:
     """Describe the first positions of one side of a model; a learned table may have fewer than are asked for."""
+    kind = position_kind(model, side)
+    if kind == "sequential":
+        return {"kind": kind}
     table = position_table(model, length, side)
     return {
-        "kind": position_kind(model, side),
+        "kind": kind,
         "length": table.shape[0],
         "dim": table.shape[1],
         "table": to_array(table, "f2"),

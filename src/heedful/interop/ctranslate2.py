@@ -6,21 +6,20 @@ The package is imported when it is needed; it is an extra.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from heedful.config.models import TransformerConfig
 from heedful.errors import UserError
 from heedful.files import publish_folder
+from heedful.models.transformer import Transformer
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.nn.positions import LearnedPositions, Positions, SinusoidalPositions
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder, restore_model
 from heedful.text.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from heedful.models.transformer import Transformer
 
 Quantization = Literal["int8", "int8_float32", "int8_float16", "int16", "float16", "bfloat16"]
 
@@ -52,25 +51,29 @@ def build_spec(folder: ModelFolder[TranslatorDescription]) -> Any:
             "The package `ctranslate2` must be installed for this export, but is not.\n"
             "Install it with: pip install 'heedful[interop]'"
         ) from error
+    config = folder.description.model
+    if not isinstance(config, TransformerConfig):
+        raise UserError(f"CTranslate2 runs Transformers, but this model is a {config.family}.")
     activations = {
         "relu": common_spec.Activation.RELU,
         "gelu": common_spec.Activation.GELU,
         "swish": common_spec.Activation.SWISH,
     }
     spec = TransformerSpec.from_config(
-        (folder.description.model.num_encoder_layers, folder.description.model.num_decoder_layers),
-        folder.description.model.num_heads,
-        pre_norm=folder.description.model.norm == "pre",
-        activation=activations[folder.description.model.activation],
+        (config.num_encoder_layers, config.num_decoder_layers),
+        config.num_heads,
+        pre_norm=config.norm == "pre",
+        activation=activations[config.activation],
     )
     model = restore_model(folder)
+    assert isinstance(model, Transformer), "what its section says"
     _set_stacks(spec, model)
     _set_output(spec, model, folder)
     _set_vocabularies(spec, folder)
     return spec
 
 
-def _set_stacks(spec: Any, model: "Transformer") -> None:
+def _set_stacks(spec: Any, model: Transformer) -> None:
     spec.encoder.embeddings[0].weight = _array(model.source_embedding.weight)
     spec.decoder.embeddings.weight = _array(model.target_embedding.weight)
     spec.encoder.position_encodings.encodings = _array(_table(model.source_positions, model.dim))
@@ -99,7 +102,7 @@ def _set_self_attention_and_feed_forward(spec: Any, layer: EncoderLayer | Decode
     _set_norm(spec.ffn.layer_norm, layer.feed_forward_residual.norm)
 
 
-def _set_output(spec: Any, model: "Transformer", folder: ModelFolder[TranslatorDescription]) -> None:
+def _set_output(spec: Any, model: Transformer, folder: ModelFolder[TranslatorDescription]) -> None:
     output = model.output_projection
     bias = torch.zeros(folder.description.target_vocab_size) if output.bias is None else output.bias.detach().clone()
     # Our search never writes these symbols; here the weights have to see to it.

@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from heedful.config.models import SinusoidalPositions, TransformerConfig
+from heedful.config.models import ModelConfig, SinusoidalPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.errors import UserError
 from heedful.files import publish_folder
@@ -66,6 +66,7 @@ def import_marian(path: Path) -> ModelFolder[TranslatorDescription]:
         )
     card = translator_card(
         path.name,
+        model.family,
         source_language,
         tokenizer.languages or [target_language],
         weights,
@@ -80,12 +81,12 @@ def export_marian(folder: ModelFolder[TranslatorDescription], out: Path) -> None
     Tokenizers that SentencePiece can express travel as source.spm and target.spm. Others cannot be written in
     Marian's formats: then `out` has heedful_tokenizer.json, and text must be cut into tokens by Heedful.
     """
-    _check_exportable(folder.description.model)
+    model = _exportable(folder.description.model)
     weights = dict(folder.weights)
-    if folder.description.model.positions == SinusoidalPositions(layout="interleaved"):
-        weights = halves_from_interleaved(weights, folder.description.model.dim)
+    if model.positions == SinusoidalPositions(layout="interleaved"):
+        weights = halves_from_interleaved(weights, model.dim)
     tensors = _weights_to_marian(weights, folder)
-    config = json.dumps(_marian_config(folder), indent=2) + "\n"
+    config = json.dumps(_marian_config(folder, model), indent=2) + "\n"
 
     def fill(partial: Path) -> None:
         (partial / "config.json").write_text(config, encoding="utf-8")
@@ -201,15 +202,18 @@ def _weights_to_marian(weights: dict[str, Tensor], folder: ModelFolder[Translato
     return tensors
 
 
-def _check_exportable(model: TransformerConfig) -> None:
+def _exportable(model: ModelConfig) -> TransformerConfig:
+    if not isinstance(model, TransformerConfig):
+        raise UserError(f"A Marian model must be a Transformer, but this one is a {model.family}.")
     if model.norm != "post":
         raise UserError(f'A Marian model must have `norm = "post"`, but this one has "{model.norm}".')
     if not isinstance(model.positions, SinusoidalPositions):
         raise UserError(f"A Marian model must have sinusoidal positions, but this one has {model.positions.kind} ones.")
+    return model
 
 
-def _marian_config(folder: ModelFolder[TranslatorDescription]) -> dict[str, object]:
-    model, special = folder.description.model, folder.description.special_ids
+def _marian_config(folder: ModelFolder[TranslatorDescription], model: TransformerConfig) -> dict[str, object]:
+    special = folder.description.special_ids
     return {
         "architectures": ["MarianMTModel"],
         "model_type": "marian",

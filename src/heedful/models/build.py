@@ -1,5 +1,6 @@
-"""From a config to a model: the only place that knows both. A new model family is one more `case` here."""
+"""From a config to a model: the only place that knows both. A new family is one more `case` of `construct_model`."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,9 +10,19 @@ from torch.overrides import TorchFunctionMode
 
 from heedful.config import classification
 from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
-from heedful.config.models import LearnedPositions, NoPositions, Positions, SinusoidalPositions, TransformerConfig
+from heedful.config.models import (
+    LearnedPositions,
+    ModelConfig,
+    NoPositions,
+    Positions,
+    RecurrentConfig,
+    SinusoidalPositions,
+    TransformerConfig,
+)
 from heedful.models.classifier import ClassifierModel
+from heedful.models.interfaces import EncoderDecoder
 from heedful.models.language_model import LanguageModel
+from heedful.models.recurrent import RecurrentModel
 from heedful.models.transformer import Transformer
 from heedful.models.transformer_xl import TransformerXL
 from heedful.nn import basic_attention, initialization, ngrams, positions
@@ -20,13 +31,13 @@ from heedful.nn.layers import EncoderLayer
 
 
 def build_model(
-    config: TransformerConfig,
+    config: ModelConfig,
     *,
     source_vocab_size: int,
     target_vocab_size: int,
     pad_id: int,
     generator: torch.Generator | None = None,
-) -> Transformer:
+) -> EncoderDecoder:
     """Build the model that `config` describes, its weights drawn from `generator` (the default one when None)."""
     model = construct_model(
         config, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size, pad_id=pad_id
@@ -36,11 +47,29 @@ def build_model(
 
 
 def construct_model(
-    config: TransformerConfig, *, source_vocab_size: int, target_vocab_size: int, pad_id: int
-) -> Transformer:
+    config: ModelConfig, *, source_vocab_size: int, target_vocab_size: int, pad_id: int
+) -> EncoderDecoder:
     """Build the model that `config` describes with nothing in its weights, for those who bring their own."""
     with _NothingDrawn():
-        return _construct(config, source_vocab_size, target_vocab_size, pad_id)
+        match config:
+            case TransformerConfig():
+                return _construct_transformer(config, source_vocab_size, target_vocab_size, pad_id)
+            case RecurrentConfig():
+                return RecurrentModel(
+                    source_vocab_size=source_vocab_size,
+                    target_vocab_size=target_vocab_size,
+                    dim=config.dim,
+                    num_encoder_layers=config.num_encoder_layers,
+                    num_decoder_layers=config.num_decoder_layers,
+                    tying=config.tying,
+                    dropout=config.dropout,
+                )
+
+
+def num_parameters(config: ModelConfig, source_vocab_size: int, target_vocab_size: int) -> int:
+    """Count the trained numbers of the model that `config` describes, without memory for any of them."""
+    sizes = {"source_vocab_size": source_vocab_size, "target_vocab_size": target_vocab_size}
+    return sum(map(math.prod, parameter_shapes(lambda: construct_model(config, **sizes, pad_id=0)).values()))
 
 
 def build_classifier(
@@ -139,7 +168,9 @@ class _NothingDrawn(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-def _construct(config: TransformerConfig, source_vocab_size: int, target_vocab_size: int, pad_id: int) -> Transformer:
+def _construct_transformer(
+    config: TransformerConfig, source_vocab_size: int, target_vocab_size: int, pad_id: int
+) -> Transformer:
     return Transformer(
         source_vocab_size=source_vocab_size,
         target_vocab_size=target_vocab_size,

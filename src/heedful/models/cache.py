@@ -84,12 +84,13 @@ class DecoderCache:
     def rewind(self, lengths: Tensor) -> None:
         """Let every row forget what it has written beyond lengths [rows]."""
         assert lengths.numel() == self.num_rows, f"{lengths.numel()} lengths for {self.num_rows} rows"
+        lengths = lengths.to(self._past.device)
         assert bool(((lengths >= 0) & (lengths <= self.starts)).all()), "a row can only be cut back"
         shortest, longest = int(lengths.min()), int(lengths.max())
         if shortest == longest:
             self._lengths, self.length = None, longest
             return
-        self._lengths, self.length = lengths.to(self._past.device), longest
+        self._lengths, self.length = lengths, longest
         behind = self._past[:, :, : self.num_rows, :, shortest:longest]
         is_past = torch.arange(shortest, longest, device=behind.device) < self._lengths[:, None]  # [rows, target_len]
         behind.masked_fill_(~is_past[:, None, :, None], 0.0)

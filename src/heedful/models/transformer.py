@@ -1,25 +1,25 @@
 """The Transformer of *Attention Is All You Need* (Vaswani et al., 2017), sections 3.1 to 3.5.
 
-Training reads `forward`: all target positions at once. Search reads `start`, then `step` or `extend`: one position at a
-time, or a few, with keys and values kept in a `DecoderCache`, which `rewind` cuts back. Tests hold the two equal.
+Training reads `encode` and `decode`: all target positions at once. Search reads `start`, then `step` or `extend`: one
+position at a time, or a few, with keys and values kept in a `DecoderCache`, which `rewind` cuts back. Tests hold the
+two equal.
 This file knows token ids and masks; it knows no text, no loss and no search.
 """
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Literal, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from heedful.models.cache import DecoderCache
+from heedful.models.interfaces import AttentionUse, EncoderDecoder, Side, Tying
 from heedful.nn.embedding import OutputProjection, TokenEmbedding
 from heedful.nn.feed_forward import Activation
 from heedful.nn.layers import DecoderLayer, EncoderLayer, Norm
 from heedful.nn.masks import padding_mask
 from heedful.nn.positions import Positions
-
-Tying = Literal["three_way", "two_way", "none"]
 
 
 class Encoder(nn.Module):
@@ -68,7 +68,7 @@ class Decoder(nn.Module):
         return states if self.final_norm is None else self.final_norm(states)
 
 
-class Transformer(nn.Module):
+class Transformer(EncoderDecoder):
     """Source tokens in, a distribution over the next target token out."""
 
     def __init__(
@@ -136,25 +136,12 @@ class Transformer(nn.Module):
         tied_to = None if tying == "none" else self.target_embedding
         self.output_projection = OutputProjection(target_vocab_size, dim, bias=output_bias, tied_to=tied_to)
 
-    def forward(self, source_ids: Tensor, source_mask: Tensor | None, target_ids: Tensor) -> Tensor:
-        """Predict every next target token from the tokens before it (teacher forcing).
+    def encode_vectors(self, vectors: Tensor, source_mask: Tensor | None) -> Tensor:
+        """Read embeddings, vectors [batch, source_len, dim], real where source_mask [batch, source_len].
 
-        source_ids [batch, source_len]; source_mask [batch, source_len] is True at real tokens, None when nothing is
-        padded; target_ids [batch, target_len] is the target shifted right. Returns logits [batch, target_len, vocab].
-        """
-        return self.project(self.decode(target_ids, self.encode(source_ids, source_mask), source_mask))
-
-    def encode(self, source_ids: Tensor, source_mask: Tensor | None, keep: Tensor | None = None) -> Tensor:
-        """Read source_ids [batch, source_len], real where source_mask [batch, source_len]; None: nothing is padded.
-
-        Tokens where keep [batch, source_len] is False lose their embedding, not their place.
         Returns the memory [batch, source_len, dim].
         """
-        if source_mask is not None:
-            # Whatever stands in the padding, a NaN included, ends here: weight 0 times NaN would still be NaN.
-            keep = source_mask if keep is None else keep & source_mask
-        states = self.dropout(self.source_positions(self.source_embedding(source_ids, keep)))
-        memory: Tensor = self.encoder(states, padding_mask(source_mask))
+        memory: Tensor = self.encoder(self.dropout(self.source_positions(vectors)), padding_mask(source_mask))
         return memory
 
     def decode(
@@ -168,11 +155,6 @@ class Transformer(nn.Module):
         states = self.dropout(self.target_positions(self.target_embedding(target_ids, keep)))
         hidden: Tensor = self.decoder(states, memory, padding_mask(source_mask))
         return hidden
-
-    def project(self, hidden: Tensor) -> Tensor:
-        """Turn the decoder's output [batch, target_len, dim] into logits [batch, target_len, vocab]."""
-        logits: Tensor = self.output_projection(hidden)
-        return logits
 
     @torch.no_grad()
     def start(
@@ -204,18 +186,6 @@ class Transformer(nn.Module):
         return self.extend(state, token_ids.unsqueeze(1), parents).squeeze(1)
 
     @torch.no_grad()
-    def step_best(
-        self, state: DecoderCache, token_ids: Tensor, parents: Tensor | None = None, *, count: int
-    ) -> tuple[Tensor, Tensor]:
-        """Take a `step` and return only the `count` most probable next tokens, the candidates, best first.
-
-        token_ids and parents [rows] as for `step`; a `count` above the vocabulary means all of it.
-        Returns log-probabilities and token ids, [rows, candidates] each.
-        """
-        log_probs, ids = self.extend_best(state, token_ids.unsqueeze(1), parents, count=count)
-        return log_probs.squeeze(1), ids.squeeze(1)
-
-    @torch.no_grad()
     def extend(self, state: DecoderCache, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
         """Append token_ids [rows, length] and return the logits of what follows each, [rows, length, vocab] in fp32.
 
@@ -243,3 +213,17 @@ class Transformer(nn.Module):
     def rewind(self, state: DecoderCache, lengths: Tensor) -> None:
         """Let every row forget what it has written beyond lengths [rows]."""
         state.rewind(lengths)
+
+    def attention_uses(self) -> list[AttentionUse]:
+        """List the three uses of attention: in the encoder, in the decoder, from decoder to encoder (section 3.2.3)."""
+        encoder = list(enumerate(cast(Iterable[EncoderLayer], self.encoder.layers)))
+        decoder = list(enumerate(cast(Iterable[DecoderLayer], self.decoder.layers)))
+        return [
+            *(AttentionUse("encoder", "source", "source", False, n, layer.self_attention) for n, layer in encoder),
+            *(AttentionUse("decoder", "target", "target", True, n, layer.self_attention) for n, layer in decoder),
+            *(AttentionUse("cross", "target", "source", False, n, layer.cross_attention) for n, layer in decoder),
+        ]
+
+    def positions(self, side: Side) -> Positions:
+        """Return what one side adds to its embeddings."""
+        return self.source_positions if side == "source" else self.target_positions

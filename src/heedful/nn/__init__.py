@@ -1,5 +1,6 @@
 """Blocks: tensors in, tensors out, plain keyword arguments. Nothing here knows a tokenizer, a config or a task."""
 
+from heedful.nn.additive_attention import AdditiveAttention, attend_additive
 from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention, attend, attend_fused
 from heedful.nn.embedding import OutputProjection, TokenEmbedding
 from heedful.nn.feed_forward import FeedForward
@@ -7,6 +8,7 @@ from heedful.nn.initialization import initialize
 from heedful.nn.layers import DecoderLayer, EncoderLayer, PostNormResidual, PreNormResidual
 from heedful.nn.masks import causal_mask, padding_mask
 from heedful.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, sinusoidal_table
+from heedful.nn.recurrent import BothWays, GatedRecurrence
 from heedful.nn.relative_attention import (
     RelativePositions,
     RelativeSelfAttention,
@@ -15,9 +17,12 @@ from heedful.nn.relative_attention import (
 )
 
 __all__ = [
+    "AdditiveAttention",
+    "BothWays",
     "DecoderLayer",
     "EncoderLayer",
     "FeedForward",
+    "GatedRecurrence",
     "LearnedPositions",
     "MultiHeadAttention",
     "MultiHeadSelfAttention",
@@ -30,6 +35,7 @@ __all__ = [
     "SinusoidalPositions",
     "TokenEmbedding",
     "attend",
+    "attend_additive",
     "attend_fused",
     "attend_relative",
     "attend_relative_fused",

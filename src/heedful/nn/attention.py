@@ -2,11 +2,14 @@
 
 `attend` and `attend_fused` are two forms of one function: the first says what it is, the second says it fast, and tests
 hold them equal. Around them stand the two multi-head modules: `MultiHeadAttention`, whose queries and keys come from
-different sequences, and `MultiHeadSelfAttention`, where one matrix product serves all three projections.
+different sequences, and `MultiHeadSelfAttention`, where one matrix product serves all three projections. Each can say
+how one of its weights came about: `explain_score`.
 This file knows tensors, heads and masks; it knows nothing of layers, caches or sentences.
 """
 
 import math
+from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -23,14 +26,21 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     Returns the averages [batch, heads, query_len, head_dim] and the weights [batch, heads, query_len, key_len].
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))  # [batch, heads, query_len, key_len]
-    if mask is None:
-        weights = scores.softmax(dim=-1)
-    else:
-        # A row with nothing to attend to would be all -inf and its softmax NaN, in the gradient as well; such a row
-        # attends everywhere first, and its weights are then taken away: its meaning is "no weight".
-        empty = ~mask.any(dim=-1, keepdim=True)
-        weights = scores.masked_fill(~(mask | empty), -math.inf).softmax(dim=-1).masked_fill(empty, 0.0)
+    weights = masked_softmax(scores, mask)
     return weights @ value, weights
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Turn scores [batch, heads, query_len, key_len] into weights, those of each row where `mask` is True summing to 1.
+
+    mask broadcasts to the shape of the scores. A row with nothing to attend to has no weight anywhere.
+    """
+    if mask is None:
+        return scores.softmax(dim=-1)
+    # A row with nothing to attend to would be all -inf and its softmax NaN, in the gradient as well; such a row
+    # attends everywhere first, and its weights are then taken away.
+    empty = ~mask.any(dim=-1, keepdim=True)
+    return scores.masked_fill(~(mask | empty), -math.inf).softmax(dim=-1).masked_fill(empty, 0.0)
 
 
 def attend_fused(
@@ -77,6 +87,63 @@ def _is_short(query: Tensor, key: Tensor, mask: Tensor | None, dropout: float) -
     )
 
 
+@dataclass(frozen=True)
+class ScoreExplanation:
+    """How one query came to its weight on one key, number by number; tensors are float32 on the CPU."""
+
+    formula: Literal["dot_product", "additive"]
+    """How query and key are compared: q · k, or v · tanh(q + k)."""
+
+    query: Tensor
+    """What the query asks, [head_dim]."""
+
+    key: Tensor
+    """What the key answers, [head_dim]."""
+
+    terms: Tensor
+    """The comparison feature by feature, [head_dim]; their sum is the score before it is scaled."""
+
+    divisor: float
+    """What the sum is divided by: √d_k, or 1 where nothing is scaled."""
+
+    row_scores: Tensor
+    """The scores of all keys, [key_len]; -inf where the mask lets nothing through."""
+
+    column: int
+    """Which of them is explained."""
+
+    @property
+    def total(self) -> float:
+        """The sum of the terms."""
+        return float(self.terms.sum())
+
+    @property
+    def row_weights(self) -> Tensor:
+        """The softmax of the scores, [key_len]: the row of the map."""
+        return self.row_scores.softmax(dim=-1)
+
+    @property
+    def weight(self) -> float:
+        """The weight that is explained."""
+        return float(self.row_weights[self.column])
+
+
+def explain_dot_product(
+    query: Tensor, key: Tensor, mask: Tensor | None, *, head: int, row: int, column: int
+) -> ScoreExplanation:
+    """Take equation 1 apart for one cell of the first sentence's map.
+
+    query [batch, heads, query_len, head_dim], key [batch, heads, key_len, head_dim], mask as for `attend`.
+    """
+    asks, answers = query[0, head, row].float().cpu(), key[0, head].float().cpu()
+    divisor = math.sqrt(asks.size(0))
+    scores = answers @ asks / divisor  # [key_len]
+    if mask is not None:
+        allowed = mask.broadcast_to(*query.shape[:3], key.size(-2))[0, head, row].cpu()
+        scores = scores.masked_fill(~allowed, -math.inf)
+    return ScoreExplanation("dot_product", asks, answers[column], asks * answers[column], divisor, scores, column)
+
+
 def split_heads(states: Tensor, num_heads: int) -> Tensor:
     """Give every head its own slice of the features: [batch, length, dim] to [batch, heads, length, head_dim]."""
     batch, length, dim = states.shape
@@ -120,6 +187,16 @@ class MultiHeadAttention(nn.Module):
         """
         key, value = self.project_key_value(key_value)
         return attend(self.project_query(query), key, value, mask)[1]
+
+    def explain_score(
+        self, query: Tensor, key_value: Tensor, mask: Tensor | None = None, *, head: int, row: int, column: int
+    ) -> ScoreExplanation:
+        """Say how query `row` of the first sentence came to its weight on key `column`.
+
+        query [batch, query_len, dim], key_value [batch, key_len, dim], mask as in `forward`.
+        """
+        key, _ = self.project_key_value(key_value)
+        return explain_dot_product(self.project_query(query), key, mask, head=head, row=row, column=column)
 
     def project_query(self, states: Tensor) -> Tensor:
         """Project [batch, query_len, dim] to the heads' queries [batch, heads, query_len, head_dim]."""
@@ -165,11 +242,18 @@ class MultiHeadSelfAttention(nn.Module):
 
         states [batch, length, dim], mask and `causal` as in `forward`. Returns [batch, heads, length, length].
         """
-        if causal:
-            no_later = causal_mask(states.size(1), states.size(1), device=states.device)
-            mask = no_later if mask is None else mask & no_later
         query, key, value = self.project(states)
-        return attend(query, key, value, mask)[1]
+        return attend(query, key, value, _allowed(states, mask, causal))[1]
+
+    def explain_score(
+        self, states: Tensor, mask: Tensor | None = None, *, causal: bool = False, head: int, row: int, column: int
+    ) -> ScoreExplanation:
+        """Say how position `row` of the first sentence came to its weight on position `column`.
+
+        states [batch, length, dim], mask and `causal` as in `forward`.
+        """
+        query, key, _ = self.project(states)
+        return explain_dot_product(query, key, _allowed(states, mask, causal), head=head, row=row, column=column)
 
     def project(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Project [batch, length, dim] to queries, keys and values, [batch, heads, length, head_dim] each."""
@@ -180,3 +264,11 @@ class MultiHeadSelfAttention(nn.Module):
         """Mix what the heads found, [batch, heads, length, head_dim], into [batch, length, dim]."""
         mixed: Tensor = self.output(join_heads(averages))
         return mixed
+
+
+def _allowed(states: Tensor, mask: Tensor | None, causal: bool) -> Tensor | None:
+    """Put causality into the mask, as readable forms want it; states [batch, length, dim]."""
+    if not causal:
+        return mask
+    no_later = causal_mask(states.size(1), states.size(1), device=states.device)
+    return no_later if mask is None else mask & no_later

@@ -13,7 +13,7 @@ import math
 
 from torch import Tensor, nn
 
-from heedful.nn.attention import MultiHeadSelfAttention, attend_fused
+from heedful.nn.attention import MultiHeadSelfAttention, attend_fused, masked_softmax
 from heedful.nn.feed_forward import Activation, FeedForward
 from heedful.nn.layers import RESIDUALS, Norm
 
@@ -26,12 +26,7 @@ def attend_basic(states: Tensor, mask: Tensor | None = None, *, scale: float = 1
     token gives zeros.
     """
     scores = states @ states.transpose(-2, -1) * scale  # [batch, length, length]
-    if mask is None:
-        weights = scores.softmax(dim=-1)
-    else:
-        allowed = mask[:, None, :]  # [batch, 1, length]
-        empty = ~allowed.any(dim=-1, keepdim=True)
-        weights = scores.masked_fill(~(allowed | empty), -math.inf).softmax(dim=-1).masked_fill(empty, 0.0)
+    weights = masked_softmax(scores, None if mask is None else mask[:, None, :])  # the mask as [batch, 1, length]
     return weights @ states, weights
 
 

@@ -5,6 +5,8 @@
 - Matrices: Glorot uniform, as in tensor2tensor, the paper's code base; each third of a packed projection is a matrix.
 - Query, key and value projections: Glorot with gain 1/sqrt(2), as in fairseq and `torch.nn.MultiheadAttention`. Scores
   start with half the deviation, so attention starts flatter and post-norm models survive larger learning rates.
+- Recurrent units: Glorot for what they read, orthogonal for what they keep, each gate a matrix of its own, so that a
+  state neither grows nor fades as it is handed on.
 - Biases: zero. LayerNorm: the identity.
 """
 
@@ -29,6 +31,15 @@ def initialize(model: nn.Module, generator: torch.Generator | None = None) -> No
             nn.init.normal_(module.weight, std=module.weight.size(1) ** -0.5, generator=generator)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.GRU):
+            for name, parameter in module.named_parameters():
+                for part in parameter.chunk(3):
+                    if name.startswith("weight_ih"):
+                        nn.init.xavier_uniform_(part, generator=generator)
+                    elif name.startswith("weight_hh"):
+                        nn.init.orthogonal_(part, generator=generator)
+                    else:
+                        nn.init.zeros_(part)
         elif isinstance(module, GlobalBiases):
             nn.init.zeros_(module.content)
             nn.init.zeros_(module.position)

@@ -9,7 +9,7 @@ How well key j answers query i is the sum of four terms, over the square root of
 
 Only distances occur, never places, so what was computed for an earlier segment stays true when it becomes memory.
 `attend_relative` says this term by term, in O(n²) vectors; `attend_relative_fused` says it fast. The trick between them
-is `shift` (appendix B of that paper), which has a readable twin of its own. Tests hold each pair equal.
+is `shift` (appendix B of that paper), which has a reference implementation of its own. Tests hold each pair equal.
 Keys begin with what is remembered and end with the queries' own positions, so the last query stands at the last key.
 """
 

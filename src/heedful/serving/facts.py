@@ -24,7 +24,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
         "dim": model["dim"],
         "vocabulary": config.get("target_vocab_size", config.get("vocab_size")),
         "parameters": _num_parameters(folder / WEIGHTS),
-        "positions": "relative" if model["kind"] == "transformer_xl" else model["positions"]["kind"],
+        "positions": "relative" if model["kind"] == "transformer_xl" else model.get("positions", {}).get("kind"),
     }
 
 

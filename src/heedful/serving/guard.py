@@ -103,6 +103,9 @@ class Guard:
 
     async def _serve(self, scope: Scope, body: bytes, receive: Receive, answer: "_Answer") -> None:
         """Run the application on the body that was read, until it is done or its client has gone."""
+        # Two tasks race: the application, and a look-out on the connection, which is the only one to read from it. An
+        # application that listens for its client's leaving gets the body first and then waits for the look-out; the
+        # shield keeps the look-out alive when the application stops listening.
         gone = asyncio.ensure_future(_wait_until_gone(receive))
         given = False
 
@@ -118,8 +121,9 @@ class Guard:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done() and not answer.is_complete:
                 raise _ClientLeftError
-            await work
+            await work  # what it raises is raised here; an answer that is out lets the application clear up
         finally:
+            # Whoever lost the race is stopped and waited for, so that nothing of this request outlives it.
             for task in (work, gone):
                 task.cancel()
             await asyncio.gather(work, gone, return_exceptions=True)

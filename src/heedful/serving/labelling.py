@@ -22,7 +22,7 @@ class LabellingEngine(Workplace):
         return [len(ids) for ids in self.classifier.encode(texts).ids] if texts else []
 
     async def classify(self, texts: Sequence[str], counts: Sequence[int], *, explain: bool) -> list[Classification]:
-        """Put labels on texts of so many tokens, together with whatever else is waiting; raises `RefusedError`."""
+        """Classify texts of so many tokens, together with whatever else is waiting; raises `RefusedError`."""
         items = [self.item(explain, text, count) for text, count in zip(texts, counts, strict=True)]
         return await self.results(items)
 

@@ -25,10 +25,10 @@ def _tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-Kind = Literal["encoder", "decoder", "cross"]
+UseName = Annotated[str, Field(max_length=64, description="What an attention of the model is called.")]
 TokenId = Annotated[int, Field(ge=0, lt=2**31)]
 Place = Annotated[int, Field(ge=0, lt=MAX_PLACES)]
-HeadPlace = Annotated[tuple[Kind, Place, Place], BeforeValidator(_tuple)]
+HeadPlace = Annotated[tuple[UseName, Place, Place], BeforeValidator(_tuple)]
 Beam = Annotated[int | None, Field(ge=1, le=MAX_BEAM, description="Hypotheses kept per sentence.")]
 Ids = Annotated[list[TokenId], Field(max_length=MAX_TRACED_IDS)]
 
@@ -71,7 +71,7 @@ class TracedRequest(OneSentence):
 class CellRequest(TracedRequest):
     """What `POST /api/trace/cell` takes."""
 
-    kind: Kind
+    kind: UseName
     layer: Place
     head: Place
     row: Place

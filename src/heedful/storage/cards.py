@@ -9,10 +9,10 @@ _MAX_LABELS = 20
 
 
 def translator_card(
-    name: str, source: str, targets: Sequence[str], weights: Mapping[str, Tensor], facts: Mapping[str, str]
+    name: str, family: str, source: str, targets: Sequence[str], weights: Mapping[str, Tensor], facts: Mapping[str, str]
 ) -> str:
     """Write the card of a model that translates; each of `facts` becomes one line of its table."""
-    sentence = f"A Transformer that translates from {source} into {', '.join(targets)},"
+    sentence = f"A {family} that translates from {source} into {', '.join(targets)},"
     return _card(name, sentence, weights, facts, "heedful translate --model . < input.txt > output.txt")
 
 

@@ -11,13 +11,13 @@ from torch import nn
 
 from heedful.config.classification import ClassifierConfig, TransformerLayer
 from heedful.config.language_modeling import AnyLanguageModel
-from heedful.config.models import MAX_LENGTH, Length, TransformerConfig
+from heedful.config.models import MAX_LENGTH, Length, ModelConfig
 from heedful.config.section import Section
 from heedful.config.training import DecodingConfig
 from heedful.models.build import construct_classifier, construct_language_model, construct_model
 from heedful.models.classifier import ClassifierModel
+from heedful.models.interfaces import EncoderDecoder
 from heedful.models.language_model import LanguageModel
-from heedful.models.transformer import Transformer
 from heedful.models.transformer_xl import TransformerXL
 from heedful.storage.folder_files import SpecialIds, VocabSize
 
@@ -74,7 +74,7 @@ class TranslatorDescription(Description):
     source_vocab_size: VocabSize
     target_vocab_size: VocabSize
     special_ids: SpecialIds
-    model: TransformerConfig
+    model: ModelConfig
     decoding: DecodingConfig = DecodingConfig()
 
     @model_validator(mode="after")
@@ -87,7 +87,7 @@ class TranslatorDescription(Description):
         _check_special_ids(self.special_ids, min(self.source_vocab_size, self.target_vocab_size))
         return self
 
-    def build_empty(self) -> Transformer:
+    def build_empty(self) -> EncoderDecoder:
         """Build the model, its weights still to be filled in."""
         return construct_model(
             self.model,
@@ -99,7 +99,7 @@ class TranslatorDescription(Description):
     @property
     def num_layers(self) -> int:
         """Those of encoder and decoder."""
-        return self.model.num_encoder_layers + self.model.num_decoder_layers
+        return self.model.depth
 
 
 class ClassifierDescription(Description):

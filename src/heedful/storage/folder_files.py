@@ -24,6 +24,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
+from heedful.config.findings import fill_default_kinds
 from heedful.config.section import Section
 from heedful.errors import ModelFolderError
 from heedful.files import publish_folder, verify_manifest, write_manifest
@@ -135,6 +136,8 @@ def check_config(path: Path, content: JsonValue, schema: type[ConfigT], *, versi
         raise ModelFolderError(
             f"{place} has format version {given}, but this Heedful reads up to {version}. Use a newer Heedful."
         )
+    if isinstance(content, dict):
+        fill_default_kinds(schema, content)
     try:
         return schema.model_validate(content)
     except ValidationError as error:

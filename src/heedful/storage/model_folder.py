@@ -30,7 +30,7 @@ from heedful.storage.folder_files import (
     sha256_of,
     write_files,
 )
-from heedful.storage.quantized_weights import RoundedWeights
+from heedful.storage.quantized_weights import QuantizedWeights
 
 DescriptionT = TypeVar("DescriptionT", bound=Description)
 Described = TypeVar("Described", covariant=True)
@@ -51,7 +51,7 @@ class ModelFolder(Generic[Described]):
 
     description: Described
     weights: Mapping[str, Tensor]
-    """The parameters by name, a shared one once, under the first of its names (`weights_of`); `RoundedWeights` are
+    """The parameters by name, a shared one once, under the first of its names (`weights_of`); `QuantizedWeights` are
     stored in int8."""
 
     tokenizer_json: str
@@ -66,7 +66,7 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 def save_model_folder(path: Path, folder: ModelFolder[DescriptionT]) -> None:
     """Write a model folder at `path`, which must not exist yet."""
     _check_weights(path, folder.description, folder.weights)
-    is_int8 = isinstance(folder.weights, RoundedWeights)
+    is_int8 = isinstance(folder.weights, QuantizedWeights)
     content = folder.description.model_dump(mode="json")
     facts = content.pop("facts")  # the longest part, and the least needed: last
     content |= {
@@ -74,7 +74,7 @@ def save_model_folder(path: Path, folder: ModelFolder[DescriptionT]) -> None:
         "tokenizer_sha256": sha256_of(folder.tokenizer_json),
         "facts": facts,
     }
-    stored = folder.weights.stored if isinstance(folder.weights, RoundedWeights) else folder.weights
+    stored = folder.weights.stored if isinstance(folder.weights, QuantizedWeights) else folder.weights
     write_files(path, content, stored, folder.tokenizer_json, folder.card)
 
 
@@ -84,7 +84,7 @@ def load_model_folder(path: Path, kind: type[DescriptionT]) -> ModelFolder[Descr
     check_task(path, kind)
     description = _described(path, files.config, kind)
     stored_as = files.config.get("weights") if isinstance(files.config, dict) else None
-    weights = RoundedWeights(files.weights) if stored_as == "int8" else files.weights
+    weights = QuantizedWeights(files.weights) if stored_as == "int8" else files.weights
     _check_weights(path, description, weights)
     return ModelFolder(description, weights, files.tokenizer_json, files.card)
 
@@ -139,7 +139,7 @@ def _check_storage(path: Path, weights: JsonValue, tokenizer_sha256: JsonValue) 
 def _check_weights(path: Path, description: Description, weights: Mapping[str, Tensor]) -> None:
     """Find out whether the weights are those of the model that is described, before it is built."""
     stored = weights
-    if isinstance(weights, RoundedWeights):
+    if isinstance(weights, QuantizedWeights):
         if problem := weights.find_problem():
             raise ModelFolderError(f"{path / WEIGHTS}: {problem}.")
         stored = {name: weights.stored[name] for name in weights}  # shapes can be had without floats

@@ -1,7 +1,7 @@
-"""Weights kept as signed bytes, a quarter of their size: one scale for each row of a matrix (|w| ≤ 127 · scale).
+"""Quantized weights: signed bytes, a quarter of their size, one scale for each row of a matrix (|w| ≤ 127 · scale).
 
 A folder that holds its weights so needs no rounding when it is loaded: the int8 engine takes the bytes as they are.
-Everyone else (fp32, a GPU, fine-tuning, an export) reads `RoundedWeights` as the mapping from names to floats that it
+Everyone else (fp32, a GPU, fine-tuning, an export) reads `QuantizedWeights` as the mapping from names to floats that it
 also is. Vectors, such as biases and LayerNorms, and trained positions stay in fp32. Knows tensors; knows no model.
 """
 
@@ -21,21 +21,21 @@ def quantize_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
     return steps.round().clamp(-127, 127).to(torch.int8).contiguous(), scales.contiguous()
 
 
-class RoundedWeights(Mapping[str, Tensor]):
-    """The parameters of a model by name, its matrices rounded to bytes; what is looked up comes as floats."""
+class QuantizedWeights(Mapping[str, Tensor]):
+    """The parameters of a model by name, its matrices quantized to bytes; what is looked up comes as floats."""
 
     def __init__(self, stored: Mapping[str, Tensor]) -> None:
         """Take tensors as they are stored: bytes and their scales for a matrix, fp32 for all else."""
         self.stored = dict(stored)
 
     @classmethod
-    def of(cls, weights: Mapping[str, Tensor]) -> "RoundedWeights":
-        """Round weights, such as [vocab, dim]; those that are rounded already stay as they are."""
-        if isinstance(weights, RoundedWeights):
+    def of(cls, weights: Mapping[str, Tensor]) -> "QuantizedWeights":
+        """Quantize weights, such as [vocab, dim]; those that are quantized already stay as they are."""
+        if isinstance(weights, QuantizedWeights):
             return weights
         stored: dict[str, Tensor] = {}
         for name, tensor in weights.items():
-            if is_rounded(name, tensor):
+            if is_quantized(name, tensor):
                 stored[name], stored[name + SCALES] = quantize_rows(tensor)
             else:
                 stored[name] = tensor.float().contiguous()
@@ -56,14 +56,14 @@ class RoundedWeights(Mapping[str, Tensor]):
         return self.stored[name], self.stored[name + SCALES]
 
     def vectors(self) -> dict[str, Tensor]:
-        """Return what is not rounded, such as the bias [dim] of a layer."""
+        """Return what is not quantized, such as the bias [dim] of a layer."""
         return {name: self.stored[name] for name in self if self.stored[name].dtype != torch.int8}
 
     def find_problem(self) -> str | None:
         """Say which stored tensor is not what it must be, None when all are."""
         for name in self:
             tensor, scales = self.stored[name], self.stored.get(name + SCALES)
-            wanted = torch.int8 if is_rounded(name, tensor) else torch.float32
+            wanted = torch.int8 if is_quantized(name, tensor) else torch.float32
             if tensor.dtype != wanted:
                 return f"`{name}` must be {_named(wanted)}, but is {_named(tensor.dtype)}"
             if wanted is torch.int8 and (scales is None or scales.dtype != torch.float32):
@@ -75,7 +75,7 @@ class RoundedWeights(Mapping[str, Tensor]):
         return None
 
 
-def is_rounded(name: str, tensor: Tensor) -> bool:
+def is_quantized(name: str, tensor: Tensor) -> bool:
     """Say whether a weight, such as [vocab, dim], is one that the int8 engine holds in bytes."""
     return tensor.dim() == 2 and "positions" not in name
 

@@ -11,10 +11,10 @@ import torch
 from heedful import __version__
 from heedful.engines.int8.library import find_compiler
 from heedful.errors import HeedfulError
+from heedful.models.build import num_parameters
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import bundled_folder
 from heedful.storage.model_folder import describe_model_folder
-from heedful.tasks.translation.estimate import num_parameters
 from heedful.tasks.translation.load import directions_of
 
 _PACKAGES = (

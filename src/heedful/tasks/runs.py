@@ -82,8 +82,8 @@ def run_training(
     prepare: Callable[[ConfigT, RunContext], RunJob[BatchT]],
     *,
     display: Display,
-    resume: bool,
-    device: str | None,
+    resume: bool = False,
+    device: str | None = None,
 ) -> TrainingResult:
     """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
     context = RunContext(run_folder_of(config), choose_device(device), display.say, FileIdentities())

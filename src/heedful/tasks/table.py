@@ -20,12 +20,12 @@ from heedful.storage.descriptions import (
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import task_of
 from heedful.tasks.classification.classifier import load_classifier
-from heedful.tasks.classification.train import train_classification
+from heedful.tasks.classification.train import ClassificationJob
 from heedful.tasks.language_modeling.model import load_text_model
-from heedful.tasks.language_modeling.train import train_language_model
-from heedful.tasks.run_folder import TrainingResult
+from heedful.tasks.language_modeling.train import LanguageModelJob
+from heedful.tasks.runs import RunContext, RunJob
 from heedful.tasks.translation.load import load_translator
-from heedful.tasks.translation.train import train_translation
+from heedful.tasks.translation.train import TranslationJob
 
 
 class Load(Protocol):
@@ -44,8 +44,8 @@ class Task:
     description: type[Description]
     """What a model folder says of its model."""
 
-    train: Callable[..., TrainingResult]
-    """Takes the run, `display`, `resume` and `device`."""
+    prepare: Callable[[Any, RunContext], RunJob[Any]]
+    """Makes the job of a run, for `run_training`."""
 
     load: Load
     advice: str
@@ -66,19 +66,19 @@ def _load_in_floats(
 TASKS: dict[str, Task] = {
     "translation": Task(
         TranslatorDescription,
-        train_translation,
+        TranslationJob.prepare,
         load_translator,
         "Translate with it: heedful translate --model",
     ),
     "classification": Task(
         ClassifierDescription,
-        train_classification,
+        ClassificationJob.prepare,
         partial(_load_in_floats, load_classifier),
         "Classify with it: heedful classify --model",
     ),
     "language_modeling": Task(
         LanguageModelDescription,
-        train_language_model,
+        LanguageModelJob.prepare,
         partial(_load_in_floats, load_text_model),
         "Write with it: heedful generate PROMPT --model",
     ),

@@ -127,6 +127,9 @@ class MergeRules:
 
         Rows are changed in place: a merged symbol stands where its left half stood, and -1 where its right half did.
         """
+        # Every row is a linked list within an array: `following` and `preceding` have the column of a symbol's
+        # neighbour, since a merge leaves a gap behind it. ranks[row, column] is that of the pair which begins there;
+        # only the two pairs beside a merge change, so nothing else is looked up again.
         symbols = symbols.copy()
         num_rows, width = symbols.shape
         following = np.broadcast_to(np.arange(1, width + 1), (num_rows, width)).copy()
@@ -134,12 +137,14 @@ class MergeRules:
         ranks = np.full((num_rows, width), _NO_MERGE)
         ranks[:, :-1] = self.ranks(symbols[:, :-1], symbols[:, 1:])
         open_rows = np.flatnonzero((ranks < _NO_MERGE).any(axis=1))
-        while len(open_rows):
+        while len(open_rows):  # each time round, one merge in every row that has one left
             candidates = ranks[open_rows]
             if rates.any():
+                # Dropout (Provilkov et al., 2020): a pair is passed over this time, and may be merged the next.
                 passed = generator.random(candidates.shape, dtype=np.float32) < rates[open_rows, None]
                 candidates[passed] = _NO_MERGE
             columns = candidates.argmin(axis=1)
+            # A row ends when it has no merge left, or when all that it has were passed over at once.
             goes_on = candidates[np.arange(len(open_rows)), columns] < _NO_MERGE
             open_rows, columns = open_rows[goes_on], columns[goes_on]
             self._merge_at(symbols, following, preceding, ranks, open_rows, columns)
@@ -156,7 +161,7 @@ class MergeRules:
     ) -> None:
         """Merge, in each of these rows, the symbol in its column with the one that follows."""
         width = symbols.shape[1]
-        gone = following[rows, columns]
+        gone = following[rows, columns]  # the right half, whose place stays empty
         after = following[rows, gone]
         symbols[rows, columns] = self.merged[ranks[rows, columns]]
         symbols[rows, gone] = _NO_SYMBOL
@@ -164,10 +169,10 @@ class MergeRules:
         following[rows, columns] = after
         has_after = after < width
         preceding[rows[has_after], after[has_after]] = columns[has_after]
-        ranks[rows, columns] = _NO_MERGE
+        ranks[rows, columns] = _NO_MERGE  # where nothing follows; else the pair with what follows now
         r, c, a = rows[has_after], columns[has_after], after[has_after]
         ranks[r, c] = self.ranks(symbols[r, c], symbols[r, a])
-        before = preceding[rows, columns]
+        before = preceding[rows, columns]  # the pair that ends here is another one too
         has_before = before >= 0
         r, c, b = rows[has_before], columns[has_before], before[has_before]
         ranks[r, b] = self.ranks(symbols[r, b], symbols[r, c])

@@ -1,7 +1,7 @@
 """An exponential moving average of the weights, kept beside them.
 
 After each update every averaged weight moves by 1 - decay towards the weight. The average is what is validated and
-shipped; the optimiser never sees it.
+published; the optimiser never sees it.
 """
 
 from collections.abc import Iterator

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from heedful.corpora.download import Patience, download
+from heedful.corpora.download import BackOff, download
 from heedful.errors import HeedfulError
 from tests.support.publisher import File, Publisher, publishing
 
 CONTENT = bytes(range(256)) * 2000
-IMPATIENT = Patience(num_retries=2, first_wait=0.01, timeout=5)
+IMPATIENT = BackOff(num_retries=2, first_wait=0.01, timeout=5)
 
 
 @dataclass
@@ -34,17 +34,17 @@ class Ears:
 
 
 def fetch(
-    publisher: Publisher, folder: Path, *, max_bytes: int = 10**7, patience: Patience = IMPATIENT
+    publisher: Publisher, folder: Path, *, max_bytes: int = 10**7, back_off: BackOff = IMPATIENT
 ) -> tuple[Path, Ears]:
     ears = Ears()
     path = folder / "corpus.zip"
-    download(f"{publisher.url}/corpus.zip", path, max_bytes=max_bytes, listener=ears, patience=patience)
+    download(f"{publisher.url}/corpus.zip", path, max_bytes=max_bytes, listener=ears, back_off=back_off)
     return path, ears
 
 
 def fetch_unwillingly(publisher: Publisher, folder: Path, **settings: int) -> str:
     with pytest.raises(HeedfulError) as caught:
-        fetch(publisher, folder, patience=Patience(num_retries=0, timeout=5), **settings)
+        fetch(publisher, folder, back_off=BackOff(num_retries=0, timeout=5), **settings)
     assert not (folder / "corpus.zip").exists()
     return str(caught.value)
 
@@ -80,7 +80,7 @@ def test_a_cut_connection_is_taken_up_where_it_broke(tmp_path: Path) -> None:
 
 def test_patience_lasts_while_the_file_grows(tmp_path: Path) -> None:
     with publishing({"corpus.zip": File(CONTENT, cut_after=[60_000] * 8)}) as publisher:
-        path, _ = fetch(publisher, tmp_path, patience=Patience(num_retries=1, first_wait=0.01))
+        path, _ = fetch(publisher, tmp_path, back_off=BackOff(num_retries=1, first_wait=0.01))
         assert len(publisher.requests) == 9
     assert path.read_bytes() == CONTENT
 
@@ -202,7 +202,7 @@ def test_a_server_that_falls_silent_is_left(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         publisher = Publisher(f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(HeedfulError, match=r"the server does not answer \(it took too long\)"):
-            fetch(publisher, tmp_path, patience=Patience(num_retries=0, timeout=0.1))
+            fetch(publisher, tmp_path, back_off=BackOff(num_retries=0, timeout=0.1))
 
 
 @pytest.mark.parametrize("says_length", [True, False])

@@ -14,7 +14,7 @@ import pytest
 
 from heedful.corpora.archives import ContentPin, read_content
 from heedful.corpora.catalogue import PUBLIC_CORPORA, Download, PublicCorpus, find_corpus
-from heedful.corpora.download import Patience
+from heedful.corpora.download import BackOff
 from heedful.corpora.fetch import data_folder, fetch_corpus
 from heedful.corpora.progress import PlainDownloadDisplay
 from heedful.data.paths import resolve_data_path
@@ -56,7 +56,7 @@ def fetch(publisher: Publisher | str, out: Path, corpus: PublicCorpus = CORPUS) 
             out,
             listener=PlainDownloadDisplay(stream),
             mirror=publisher if isinstance(publisher, str) else publisher.url,
-            patience=Patience(num_retries=0),
+            back_off=BackOff(num_retries=0),
         )
 
 

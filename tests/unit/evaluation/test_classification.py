@@ -53,22 +53,22 @@ def test_a_table_by_hand() -> None:
 
 def test_calibration_error_by_hand() -> None:
     # Two bins of width 0.5: in (0.5, 1] are 0.6 (right), 0.9 (right), 0.9 (wrong); in (0, 0.5] is 0.4 (wrong).
-    sureness, right = np.array([0.6, 0.9, 0.9, 0.4]), np.array([True, True, False, False])
+    confidence, right = np.array([0.6, 0.9, 0.9, 0.4]), np.array([True, True, False, False])
     expected = (abs(2 - 2.4) + abs(0 - 0.4)) / 4
-    assert calibration_error(sureness, right, num_bins=2) == pytest.approx(expected)
+    assert calibration_error(confidence, right, num_bins=2) == pytest.approx(expected)
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0.01, 1.0), st.booleans()), min_size=1, max_size=50), st.integers(1, 20))
 def test_calibration_error_is_the_mean_gap_of_the_bins(rows: list[tuple[float, bool]], num_bins: int) -> None:
-    sureness, right = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    confidence, right = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
     total = 0.0
     for number in range(num_bins):
         inside = [row for row in rows if math.ceil(row[0] * num_bins) - 1 == number]
         if inside:
             share = sum(row[1] for row in inside) / len(inside)
             total += len(inside) / len(rows) * abs(share - sum(row[0] for row in inside) / len(inside))
-    assert calibration_error(sureness, right, num_bins) == pytest.approx(total, abs=1e-9)
+    assert calibration_error(confidence, right, num_bins) == pytest.approx(total, abs=1e-9)
 
 
 def test_wilson_interval_of_known_shares() -> None:

@@ -9,7 +9,7 @@ from heedful.evaluation import measure_speed
 
 
 def test_the_median_run_counts_and_warm_ups_do_not() -> None:
-    runs: list[int] = []
+    runs: list[None] = []
     ticks = itertools.accumulate([0, 1, 0, 4, 0, 2])  # three runs of 1, 4 and 2 seconds
 
     def work() -> int:

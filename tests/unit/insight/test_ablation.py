@@ -9,11 +9,11 @@ from torch import nn
 
 from heedful.errors import UserError
 from heedful.insight.ablation import Head, Layer, ablate, head_changes, switched_off
-from heedful.insight.attention_weights import KINDS, attention_modules, watch_attention
 from heedful.insight.attribution import attribute
 from heedful.insight.trace import trace_translation
+from heedful.models.attention_weights import uses_by_name, watch_attention
 from heedful.models.transformer import Transformer
-from tests.support.small_models import SENTENCE, draw_model, small_translator
+from tests.support.small_models import SENTENCE, USES, draw_model, small_translator
 
 SOURCE = torch.tensor([[5, 6, 7, 8, 2]])
 INPUTS = torch.tensor([[1, 14, 15, 16]])
@@ -27,11 +27,11 @@ def stepped(model: Transformer) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", USES)
 def test_a_head_is_off_when_its_slice_of_the_output_matrix_is_zero(norm: str, kind: str) -> None:
     model = draw_model(norm)
     by_hand = copy.deepcopy(model)
-    attention_modules(by_hand)[kind][1].output.weight.data[:, 16:] = 0.0  # head 1 of layer 1
+    uses_by_name(by_hand)[kind][1].module.output.weight.data[:, 16:] = 0.0  # head 1 of layer 1
     before = model(SOURCE, None, INPUTS)
     with switched_off(model, [Head(kind, 1, 1)]):
         torch.testing.assert_close(model(SOURCE, None, INPUTS), by_hand(SOURCE, None, INPUTS))
@@ -44,7 +44,7 @@ def test_several_parts_are_off_together() -> None:
     model = draw_model()
     by_hand = copy.deepcopy(model)
     for head in (0, 1):
-        attention_modules(by_hand)["cross"][0].output.weight.data[:, 16 * head : 16 * head + 16] = 0.0
+        uses_by_name(by_hand)["cross"][0].module.output.weight.data[:, 16 * head : 16 * head + 16] = 0.0
     with switched_off(model, [Head("cross", 0, 0), Head("cross", 0, 1)]):
         torch.testing.assert_close(model(SOURCE, None, INPUTS), by_hand(SOURCE, None, INPUTS))
 
@@ -78,7 +78,7 @@ def test_ablation_says_what_is_written_now_and_what_the_old_translation_is_worth
     assert nothing.log_prob == pytest.approx(trace.log_prob, abs=1e-5)
     without = ablate(translator, trace, [Head("cross", 1, 0)])
     by_hand = copy.deepcopy(translator.readable_model)
-    attention_modules(by_hand)["cross"][1].output.weight.data[:, :16] = 0.0
+    uses_by_name(by_hand)["cross"][1].module.output.weight.data[:, :16] = 0.0
     reference = translator.with_model(by_hand)
     (wanted,) = reference.translate_detailed([SENTENCE])
     assert without.text == wanted.text
@@ -90,8 +90,8 @@ def test_every_head_has_its_change() -> None:
     translator = small_translator()
     trace = translator.translate(SENTENCE, trace=True)
     changes = head_changes(translator, trace)
-    assert {kind: changes[kind].shape for kind in KINDS} == {"encoder": (3, 2), "decoder": (2, 2), "cross": (2, 2)}
-    for kind in KINDS:
+    assert {kind: changes[kind].shape for kind in USES} == {"encoder": (3, 2), "decoder": (2, 2), "cross": (2, 2)}
+    for kind in USES:
         assert float(changes[kind][1, 1]) == pytest.approx(
             ablate(translator, trace, [Head(kind, 1, 1)]).change, abs=1e-4
         )
@@ -116,6 +116,7 @@ def test_other_threads_have_the_whole_model_and_are_not_watched() -> None:
     [
         (Head("cross", 0, 2), "`head` must be between 0 and 1, but is 2."),
         (Head("encoder", 3, 0), "`layer` must be between 0 and 2, but is 3."),
+        (Head("self", 0, 0), '`kind` must be "encoder", "decoder" or "cross", but is "self".'),
         (Layer("decoder", -1), "`layer` must be between 0 and 1, but is -1."),
     ],
 )
@@ -124,6 +125,14 @@ def test_parts_that_are_not_there_are_refused(part: Head | Layer, sentence: str)
     with pytest.raises(UserError) as refusal:
         ablate(translator, translator.translate(SENTENCE, trace=True), [part])
     assert str(refusal.value) == sentence
+
+
+def test_a_part_that_is_refused_leaves_the_others_switched_on() -> None:
+    model = draw_model()
+    before = model(SOURCE, None, INPUTS)
+    with pytest.raises(UserError), switched_off(model, [Head("cross", 0, 0), Head("cross", 9, 0)]):
+        pass
+    assert torch.equal(model(SOURCE, None, INPUTS), before)
 
 
 def test_one_sentence_is_looked_into_on_one_thread() -> None:

@@ -7,12 +7,11 @@ import pytest
 
 from heedful.errors import UserError
 from heedful.insight.attention_cell import open_cell
-from heedful.insight.attention_weights import KINDS
-from tests.support.small_models import SENTENCE, small_translator
+from tests.support.small_models import SENTENCE, USES, small_translator
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", USES)
 def test_the_numbers_lead_to_the_weight_shown(norm: str, kind: str) -> None:
     translator = small_translator(norm)
     trace = translator.translate(SENTENCE, trace=True)
@@ -20,9 +19,9 @@ def test_the_numbers_lead_to_the_weight_shown(norm: str, kind: str) -> None:
     cell = open_cell(translator.readable_model, trace, kind, layer=1, head=1, row=2, column=1)
     np.testing.assert_allclose(cell.row_weights, shown[2], atol=1e-6)
     assert cell.weight == pytest.approx(float(shown[2, 1]), abs=1e-6)
-    assert cell.product == pytest.approx(float(cell.query @ cell.key), rel=1e-6)
-    assert cell.scaled == pytest.approx(cell.product / math.sqrt(16))
-    assert cell.row_scores[1] == pytest.approx(cell.scaled, rel=1e-5)
+    assert cell.total == pytest.approx(float(cell.query @ cell.key), rel=1e-5)
+    assert cell.divisor == pytest.approx(math.sqrt(16))
+    assert float(cell.row_scores[1]) == pytest.approx(cell.total / cell.divisor, rel=1e-5)
     assert math.isinf(cell.row_scores[-1]) == (kind == "decoder")
 
 

@@ -11,8 +11,8 @@ from heedful.errors import UserError
 from heedful.insight.alignment import align
 from heedful.insight.attribution import attribute
 from heedful.insight.position_table import position_kind, position_table, similarity
-from heedful.insight.tokens import Token, merge_words
 from heedful.nn.positions import LearnedPositions, NoPositions
+from heedful.text.tokens import Token, merge_words
 from tests.support.small_models import SENTENCE, draw_model, small_translator
 
 
@@ -52,7 +52,7 @@ def test_attribution_ends_between_two_passes_when_it_is_told_to(monkeypatch: pyt
     class LeftError(Exception):
         pass
 
-    calls: list[int] = []
+    calls: list[None] = []
 
     def leave_at_the_third() -> None:
         calls.append(None)

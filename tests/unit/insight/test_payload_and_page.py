@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from heedful.insight.ablation import head_changes
-from heedful.insight.attention_weights import KINDS
 from heedful.insight.attribution import attribute
 from heedful.insight.beam_tree import BeamNode, BeamTree
 from heedful.insight.html import embed_json, render_frame, render_page
@@ -35,16 +34,16 @@ def test_sixty_by_sixty_tokens_with_6_layers_of_8_heads_are_less_than_a_megabyte
     node = BeamNode(599, 598, 59, 7, 12345, "▁wunderbar", -12.3456, -123.4567, -12.3456, "pruned", 59, False)
     large = replace(large_trace(trace), beam=BeamTree((node,) * (60 * 8), 4, 0.6, 599))
     payload = to_payload(large)
-    assert payload["attention"]["cross"][0]["dtype"] == "u1"
+    assert payload["attention"][-1]["layers"][0]["dtype"] == "u1"
     assert len(json.dumps(payload)) < 1_000_000
     assert len(render_page(large)) < 1_000_000
 
 
 def test_the_weights_of_a_sentence_travel_exact_to_three_digits() -> None:
     trace = small_translator().translate(SENTENCE, trace=True)
-    for kind, layers in to_payload(trace)["attention"].items():
-        shown = np.stack([from_array(layer) for layer in layers])
-        np.testing.assert_allclose(shown, trace.weights[kind], atol=2.5e-4)
+    for use in to_payload(trace)["attention"]:
+        shown = np.stack([from_array(layer) for layer in use["layers"]])
+        np.testing.assert_allclose(shown, trace.weights[use["name"]], atol=2.5e-4)
 
 
 def test_a_payload_holds_the_whole_trace() -> None:
@@ -62,8 +61,14 @@ def test_a_payload_holds_the_whole_trace() -> None:
     nodes = payload["beam"]["nodes"]
     assert [node["id"] for node in nodes] == list(range(len(nodes)))
     assert nodes[payload["beam"]["chosen"]]["fate"] == "finished"
-    for kind in KINDS:
-        unpacked = np.stack([from_array(layer) for layer in payload["attention"][kind]])
+    assert [(use["name"], use["from"], use["at"], use["causal"]) for use in payload["attention"]] == [
+        ("encoder", "source", "source", False),
+        ("decoder", "target", "target", True),
+        ("cross", "target", "source", False),
+    ]
+    for use in payload["attention"]:
+        kind = use["name"]
+        unpacked = np.stack([from_array(layer) for layer in use["layers"]])
         np.testing.assert_allclose(unpacked, trace.weights[kind], atol=1 / 255)
         assert np.shape(payload["entropy"][kind]) == np.shape(payload["head_changes"][kind]) == unpacked.shape[:2]
     np.testing.assert_allclose(payload["attribution"], attribution.by_token, atol=1e-4)

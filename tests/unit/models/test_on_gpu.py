@@ -7,6 +7,7 @@ from torch import Tensor
 from heedful.config.models import TransformerConfig
 from heedful.models import Transformer, build_model
 from heedful.nn import attend, attend_fused
+from tests.support.families import as_transformer
 
 pytestmark = [
     pytest.mark.gpu,
@@ -25,7 +26,9 @@ def build(norm: str = "post") -> Transformer:
         dim=64, num_heads=2, hidden_dim=96, num_encoder_layers=2, num_decoder_layers=2, norm=norm, dropout=0.0
     )
     generator = torch.Generator().manual_seed(3)
-    return build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator).cuda()
+    return as_transformer(
+        build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator).cuda()
+    )
 
 
 def draw_batch() -> tuple[Tensor, Tensor, Tensor]:

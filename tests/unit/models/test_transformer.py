@@ -9,13 +9,14 @@ from heedful.config.models import TransformerConfig
 from heedful.models import Transformer, build_model, count_parameters
 from heedful.models.build import construct_model
 from heedful.nn.initialization import initialize
+from tests.support.families import as_transformer
 
 SMALL = {"dim": 16, "num_heads": 2, "hidden_dim": 24, "num_encoder_layers": 1, "num_decoder_layers": 2}
 
 
 def build(target_vocab_size: int = 11, **changes: Any) -> Transformer:
     config = TransformerConfig.model_validate({**SMALL, **changes})
-    return build_model(config, source_vocab_size=11, target_vocab_size=target_vocab_size, pad_id=0)
+    return as_transformer(build_model(config, source_vocab_size=11, target_vocab_size=target_vocab_size, pad_id=0))
 
 
 def test_base_model_has_the_papers_number_of_parameters() -> None:

@@ -1,4 +1,4 @@
-"""Self-attention without parameters: its equation by hand, its fast twin, and what scaling changes."""
+"""Self-attention without parameters: its equation by hand, its fast form, and what scaling changes."""
 
 import math
 

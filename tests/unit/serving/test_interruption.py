@@ -14,6 +14,7 @@ from heedful.models.build import build_model
 from heedful.models.transformer import Transformer
 from heedful.serving.interruption import Interruptible
 from heedful.serving.request_queue import AbandonedError
+from tests.support.families import as_transformer
 from tests.support.generators import CopyingGenerator
 
 LAYERS, STEPS = 3, 4
@@ -35,7 +36,9 @@ class Patience:
 def make_model() -> Transformer:
     config = TransformerConfig(dim=64, num_heads=2, hidden_dim=128, num_encoder_layers=LAYERS, num_decoder_layers=1)
     generator = torch.Generator().manual_seed(1)
-    return build_model(config, source_vocab_size=50, target_vocab_size=50, pad_id=0, generator=generator).eval()
+    return as_transformer(
+        build_model(config, source_vocab_size=50, target_vocab_size=50, pad_id=0, generator=generator).eval()
+    )
 
 
 def source() -> tuple[Tensor, Tensor]:

@@ -158,6 +158,6 @@ def test_model_from_the_future_is_refused(tmp_path: Path) -> None:
 
 
 def test_card_names_languages_size_and_facts() -> None:
-    card = translator_card("x", "en", ["de"], {"weight": torch.zeros(1234567)}, {"BLEU": "41.5"})
-    assert "from en into de, with 1,234,567 parameters" in card
+    card = translator_card("x", "Transformer", "en", ["de"], {"weight": torch.zeros(1234567)}, {"BLEU": "41.5"})
+    assert "A Transformer that translates from en into de, with 1,234,567 parameters" in card
     assert "| BLEU | 41.5 |" in card

@@ -4,15 +4,13 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from heedful.config.load import AnyRun, parse_any
 from heedful.errors import UserError
-from heedful.tasks.classification.train import train_classification
-from heedful.tasks.language_modeling.train import train_language_model
-from heedful.tasks.translation.train import train_translation
+from heedful.tasks.runs import run_training
+from heedful.tasks.table import task_of_run
 from heedful.training.display import PlainDisplay
 
 SHORT = """
@@ -87,11 +85,11 @@ hidden_dim = 8
 num_layers = 1
 """
 SEGMENTS = "segment_len = 16\nmemory_len = 16\n"
-CASES: dict[str, tuple[str, Callable[..., Any]]] = {
-    "translation": (TRANSLATION + SHORT, train_translation),
-    "classification": (CLASSIFICATION + SHORT, train_classification),
-    "text": (TEXT + SHORT + SEGMENTS, train_language_model),
-    "split": (SPLIT + SHORT + SEGMENTS, train_language_model),
+CASES = {
+    "translation": TRANSLATION + SHORT,
+    "classification": CLASSIFICATION + SHORT,
+    "text": TEXT + SHORT + SEGMENTS,
+    "split": SPLIT + SHORT + SEGMENTS,
 }
 
 
@@ -138,11 +136,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 def go_on(case: str, *overrides: str, resume: bool = True) -> str:
     """Train in the current folder and return what was said."""
-    text, train = CASES[case]
-    config: AnyRun = parse_any(text, overrides)
+    config: AnyRun = parse_any(CASES[case], overrides)
     stream = io.StringIO()
     with PlainDisplay(config.training.max_steps, stream) as display:
-        train(config, display=display, resume=resume, device="cpu")
+        run_training(config, task_of_run(config).prepare, display=display, resume=resume, device="cpu")
     return stream.getvalue()
 
 

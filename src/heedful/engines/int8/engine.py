@@ -20,8 +20,8 @@ from heedful.nn.feed_forward import ACTIVATIONS
 from heedful.nn.layers import DecoderLayer, EncoderLayer, PreNormResidual
 from heedful.nn.positions import Positions
 from heedful.storage.descriptions import TranslatorDescription
-from heedful.storage.model_folder import ModelFolder, restore_model
-from heedful.storage.quantized_weights import RoundedWeights, quantize_rows
+from heedful.storage.model_folder import ModelFolder
+from heedful.storage.quantized_weights import QuantizedWeights, quantize_rows
 
 
 class _LinearWeights(ctypes.Structure):
@@ -68,11 +68,11 @@ def restore_int8(
     folder: ModelFolder[TranslatorDescription], *, library: ctypes.CDLL | None = None
 ) -> "Int8Transformer":
     """Make the engine of a model folder. Weights stored in int8 are packed as they are and never become floats."""
-    if not isinstance(folder.weights, RoundedWeights):
-        return Int8Transformer(restore_model(folder), library=library)
+    quantized = folder.weights if isinstance(folder.weights, QuantizedWeights) else None
     model = folder.description.build_empty()
-    model.load_state_dict(folder.weights.vectors(), strict=False)
-    return Int8Transformer(model, rounded=folder.weights, library=library)
+    assert isinstance(model, Transformer), "the only family whose section says it has this engine"
+    model.load_state_dict(folder.weights if quantized is None else quantized.vectors(), strict=False)
+    return Int8Transformer(model.eval(), quantized=quantized, library=library)
 
 
 class Int8Transformer:
@@ -82,11 +82,11 @@ class Int8Transformer:
         self,
         model: Transformer,
         *,
-        rounded: RoundedWeights | None = None,
+        quantized: QuantizedWeights | None = None,
         threads: int | None = None,
         library: ctypes.CDLL | None = None,
     ) -> None:
-        """Pack the weights of `model`; with `rounded`, which has its matrices, those in the model may be empty.
+        """Pack the weights of `model`; with `quantized`, which has its matrices, those in the model may be empty.
 
         `library` is what `open_library` has given; without it, it is asked.
         """
@@ -99,7 +99,7 @@ class Int8Transformer:
         # While the engine packs them the tensors must stay alive, hence the list.
         alive: list[Tensor] = []
         handle = c_void_p()
-        spec = _describe(model, rounded, alive, threads)
+        spec = _describe(model, quantized, alive, threads)
         _check(self.library.heedful_new_engine(ctypes.byref(spec), ctypes.byref(handle)))
         self.handle = handle.value
 
@@ -243,7 +243,7 @@ def _check_shapes(model: Transformer, lanes: int) -> None:
 
 
 def _describe(
-    model: Transformer, rounded: RoundedWeights | None, alive: list[Tensor], threads: int | None
+    model: Transformer, quantized: QuantizedWeights | None, alive: list[Tensor], threads: int | None
 ) -> _EngineSpec:
     names = {id(parameter): name for name, parameter in model.named_parameters()}
 
@@ -252,7 +252,7 @@ def _describe(
         return ctypes.cast(alive[-1].data_ptr(), POINTER(c_float))
 
     def linear(weight: Tensor, bias: Tensor | None) -> _LinearWeights:
-        matrix, scales = quantize_rows(weight) if rounded is None else rounded.matrix(names[id(weight)])
+        matrix, scales = quantize_rows(weight) if quantized is None else quantized.matrix(names[id(weight)])
         alive.append(matrix)
         bytes_at = ctypes.cast(matrix.data_ptr(), POINTER(c_int8))
         return _LinearWeights(bytes_at, floats(scales), None if bias is None else floats(bias), *weight.shape)

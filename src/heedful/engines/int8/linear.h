@@ -181,6 +181,8 @@ class Linear {
     void multiply_block(const Rounded* x, long rows, const Weight* w, int size, const int32_t* begin, int32_t* sums) const {
         long row = 0;
         for (; row + kTile <= rows; row += kTile) tile<kTile>(x + row * inputs, w, size, begin, sums + row * kGroup);
+        if constexpr (kTile > 4)
+            for (; row + 4 <= rows; row += 4) tile<4>(x + row * inputs, w, size, begin, sums + row * kGroup);
         for (; row + 2 <= rows; row += 2) tile<2>(x + row * inputs, w, size, begin, sums + row * kGroup);
         for (; row < rows; ++row) tile<1>(x + row * inputs, w, size, begin, sums + row * kGroup);
     }

@@ -6,7 +6,6 @@ import {
 } from "./attention_map.js";
 import { Beside } from "./beside.js";
 import { Cell } from "./cell.js";
-import { KINDS } from "./drawing.js";
 import { HeadGrid } from "./head_grid.js";
 import { HeadStrip } from "./head_strip.js";
 import { HeatMap } from "./heat_map.js";
@@ -15,12 +14,20 @@ import { Card, Choice, Slider, Switch } from "./parts.js";
 import { batch, html, useMemo, useSignal } from "./vendor/preact.js";
 
 export function AttentionView({ trace, layers, state, words, attribution = inTrace(trace), actions = {} }) {
-  const look = lookOf(layers, state);
+  const look = lookOf(trace, layers, state);
+  if (!look) return html`<${Card} title=${words.attention}><p class="empty">${words.noAttention}</p><//>`;
+  return html`<${Shown}
+    trace=${trace} layers=${layers} look=${look} state=${state} words=${words} attribution=${attribution}
+    actions=${actions}
+  />`;
+}
+
+function Shown({ trace, layers, look, state, words, attribution, actions }) {
   const [merged, hidden] = [state.units.value === "words", state.symbols.value === "hidden"];
   const pointed = useSignal(null);
   const heldColumn = useSignal(null);
   const layer = layers[look.kind][look.layer];
-  const axes = useMemo(() => axesOf(trace, look.kind, { merged, hidden }), [trace, look.kind, merged, hidden]);
+  const axes = useMemo(() => axesOf(trace, look.use, { merged, hidden }), [trace, look.use, merged, hidden]);
   const mean = useMemo(() => mapOf(layer, look.heads, axes, hidden), [layer, look.heads?.join(), axes]);
   const maps = useMemo(
     () => look.heads?.length > 1
@@ -29,14 +36,14 @@ export function AttentionView({ trace, layers, state, words, attribution = inTra
     [mean],
   );
   const isMasked = useMemo(
-    () => (row, column) => look.kind === "decoder" && axes.columns[column].first >= axes.rows[row].end,
-    [look.kind, axes],
+    () => (row, column) => look.use.causal && axes.columns[column].first >= axes.rows[row].end,
+    [look.use, axes],
   );
   const row = groupAt(axes.rows, state.held.value);
   const held = row >= 0 ? { side: "row", index: row } : heldColumn.value;
   const hold = (target) => batch(() => {
     heldColumn.value = target?.side === "column" ? target : null;
-    holdRow(state, target?.side === "row" ? axes.rows[target.index].first : null);
+    holdRow(state, look.use, target?.side === "row" ? axes.rows[target.index].first : null);
   });
   const cell = actions.openCell ? cellOf(state, trace, layer, look) : null;
   const opened = cell && { row: groupAt(axes.rows, cell.row), column: groupAt(axes.columns, cell.column) };
@@ -51,23 +58,23 @@ export function AttentionView({ trace, layers, state, words, attribution = inTra
   };
   return html`
     <${Card} title=${words.attention} hint=${words.attentionHint}>
-      <${Tools} layers=${layers} look=${look} state=${state} words=${words} />
+      <${Tools} trace=${trace} layers=${layers} look=${look} state=${state} words=${words} />
       <${Notes} look=${look} merged=${merged} hidden=${hidden} words=${words} />
       <div class="two">
         <${Lines}
           maps=${maps} mean=${mean} axes=${axes} mass=${look.mass} pointed=${pointed} held=${held} onHold=${hold}
-          current=${look.kind === "encoder" ? -1 : state.step.value} caption=${words.linesAxes[look.kind]}
+          current=${look.kind === "encoder" ? -1 : state.step.value} caption=${words.linesAxes(look.use)}
         />
         <${HeatMap}
           weights=${mean} axes=${axes} isMasked=${isMasked} pointed=${pointed} held=${held} words=${words}
           opened=${opened && opened.row >= 0 && opened.column >= 0 ? opened : null} onChoose=${choose}
-          label=${words.heatLabel(words[look.kind])} caption=${words.heatAxes[look.kind]}
+          label=${words.heatLabel(words.nameOfUse(look.kind))} caption=${words.heatAxes(look.use)}
           hint=${actions.openCell ? words.openHint : words.heatHint}
         />
       </div>
       ${cell && html`<${Cell}
-        place=${cell} open=${actions.openCell} rowToken=${tokensOf(trace, look.kind).rows[cell.row]}
-        columnTokens=${tokensOf(trace, look.kind).columns} words=${words}
+        place=${cell} open=${actions.openCell} rowToken=${tokensOf(trace, look.use).rows[cell.row]}
+        columnTokens=${tokensOf(trace, look.use).columns} words=${words}
         why=${look.heads?.length === 1 ? "" : words.looksMost} onClose=${() => { state.cell.value = null; }}
       />`}
       <${Beside}
@@ -83,26 +90,27 @@ function inTrace(trace) {
 }
 
 /** The cell the state names, if the map has it: of the head that is shown, among several of that which looks most. */
-function cellOf(state, trace, layer, { kind, layer: number, heads }) {
+function cellOf(state, trace, layer, { use, kind, layer: number, heads }) {
   const [row, column] = state.cell.value ?? [];
-  const tokens = tokensOf(trace, kind);
+  const tokens = tokensOf(trace, use);
   if (!(row < tokens.rows.length && column < tokens.columns.length)) return null;
   const { head } = strongestWithin(layer, heads, { first: row, end: row + 1 }, { first: column, end: column + 1 });
   return { kind, layer: number, head, row, column };
 }
 
 /** The written token that is spoken of: the one held, else the one at the step. */
-function stepOf(state, trace, { kind }) {
-  const step = kind !== "encoder" && state.held.value !== null ? state.held.value : state.step.value;
+function stepOf(state, trace, { use }) {
+  const step = use.from === "target" && state.held.value !== null ? state.held.value : state.step.value;
   return Math.max(0, Math.min(trace.target.tokens.length - 1, Math.trunc(step)));
 }
 
-function Tools({ layers, look, state, words }) {
+function Tools({ trace, layers, look, state, words }) {
   const numbers = layers[look.kind].map((_, number) => [number, String(number + 1)]);
   return html`
     <div class="tools">
       <${Choice}
-        label=${words.kindOf} options=${KINDS.map((kind) => [kind, words[kind]])} value=${look.kind}
+        label=${words.kindOf} options=${trace.attention.map(({ name }) => [name, words.nameOfUse(name)])}
+        value=${look.kind}
         onChoose=${(kind) => chooseKind(state, kind)}
       />
       <${Choice}

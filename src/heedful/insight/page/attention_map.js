@@ -1,19 +1,35 @@
 // What is looked at: which use, layer and heads the state speaks of, and their weights as one map, of tokens or of
 // whole words, with or without symbols. Numbers only; nothing here draws.
 
-import { KINDS, headOf } from "./drawing.js";
+import { headOf } from "./drawing.js";
 import { batch } from "./vendor/preact.js";
 
 const within = (value, first, last) => Math.max(first, Math.min(last, Math.trunc(value)));
 
-/** The state, held within what the model has: an address can say anything. `heads` is null for the mean of all. */
-export function lookOf(layers, state) {
-  const kind = KINDS.includes(state.kind.value) ? state.kind.value : "cross";
+/** The use of attention that is called so; undefined where the model has none. */
+export const useNamed = ({ attention }, name) => attention.find((use) => use.name === name);
+
+/** The use that looks from one side at another, the last where there are several. */
+export const useBetween = ({ attention }, from, at) => attention.findLast((use) => use.from === from && use.at === at);
+
+/** The use the state names, else that which looks from target to source, else the first there is. */
+const useOf = (trace, state) =>
+  useNamed(trace, state.kind.value) ?? useBetween(trace, "target", "source") ?? trace.attention[0];
+
+/**
+ * The state, held within what the model has: an address can say anything. `heads` is null for the mean of all; null
+ * for a model without attention.
+ */
+export function lookOf(trace, layers, state) {
+  const use = useOf(trace, state);
+  if (!use) return null;
+  const kind = use.name;
   const count = layers[kind][0].shape[0];
   const last = layers[kind].length - 1;
   const several = [...new Set(state.heads.value ?? [])].filter((head) => head < count).sort((a, b) => a - b);
   const head = within(state.head.value, -1, count - 1);
   return {
+    use,
     kind,
     count,
     layer: within(state.layer.value ?? last, 0, last),
@@ -40,30 +56,30 @@ export function chooseKind(state, kind) {
 }
 
 /** Hold a row, or none. Where rows are tokens being written, the step goes with it. */
-export function holdRow(state, row) {
+export function holdRow(state, use, row) {
   batch(() => {
     state.held.value = row;
-    if (row !== null && state.kind.value !== "encoder") state.step.value = row;
+    if (row !== null && use.from === "target") state.step.value = row;
   });
 }
 
 /** The tokens that look (rows) and those looked at (columns). */
-export function tokensOf(trace, kind) {
+export function tokensOf(trace, use) {
   return {
-    rows: kind === "encoder" ? trace.source.tokens : trace.target.tokens,
-    columns: kind === "decoder" ? trace.inputs : trace.source.tokens,
+    rows: trace[use.from].tokens,
+    columns: use.at === "target" ? trace.inputs : trace.source.tokens,
   };
 }
 
 /** Rows and columns as they are shown: groups {text, special, first, end} of tokens, one token each unless `merged`. */
-export function axesOf(trace, kind, { merged, hidden }) {
-  const { rows, columns } = tokensOf(trace, kind);
+export function axesOf(trace, use, { merged, hidden }) {
+  const { rows, columns } = tokensOf(trace, use);
   const { source, target } = trace.alignment;
   const before = target.map((word) => ({ ...word, first: word.first + 1, end: word.end + 1 })); // it reads one late
   const shown = (tokens, words) => grouped(tokens, merged ? words : []).filter((group) => !(hidden && group.special));
   return {
-    rows: shown(rows, kind === "encoder" ? source : target),
-    columns: shown(columns, kind === "decoder" ? before : source),
+    rows: shown(rows, trace.alignment[use.from]),
+    columns: shown(columns, use.at === "target" ? before : source),
   };
 }
 
@@ -141,7 +157,9 @@ export function strongest(row, mass) {
 
 /** Keys for use, layer, head and step; says whether the key was one of them. */
 export function followKey(event, trace, layers, state) {
-  const { kind, layer, heads, count } = lookOf(layers, state);
+  const look = lookOf(trace, layers, state);
+  if (!look) return false;
+  const { use, kind, layer, heads, count } = look;
   const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
   const isSideways = event.key === "ArrowRight" || event.key === "ArrowLeft";
   if (by && event.shiftKey && isSideways) {
@@ -151,10 +169,10 @@ export function followKey(event, trace, layers, state) {
     state.layer.value = within(layer + by, 0, layers[kind].length - 1);
   } else if (by && isSideways && event.target.type !== "range") {
     const step = within(state.step.value + by, 0, trace.target.tokens.length - 1);
-    if (state.held.value !== null && kind !== "encoder") holdRow(state, step);
+    if (state.held.value !== null && use.from === "target") holdRow(state, use, step);
     else state.step.value = step;
-  } else if (event.key.length === 1 && "123".includes(event.key)) {
-    chooseKind(state, KINDS[Number(event.key) - 1]);
+  } else if (trace.attention[Number(event.key) - 1]) {
+    chooseKind(state, trace.attention[Number(event.key) - 1].name);
   } else {
     return false;
   }

@@ -1,6 +1,6 @@
 // What a token being written looks at, beside what it rests on: attention is where a head looks, and no more.
 
-import { meanOf } from "./attention_map.js";
+import { meanOf, useBetween } from "./attention_map.js";
 import { colour, shade, spelled } from "./drawing.js";
 import { html } from "./vendor/preact.js";
 
@@ -9,18 +9,22 @@ import { html } from "./vendor/preact.js";
  * with a row for each written token, or null where it was not asked for.
  */
 export function Beside({ trace, layers, look, pointed, rows, step: atRest, attribution, words }) {
-  const isPointed = look.kind !== "encoder" && pointed.value?.side === "row" && pointed.value.index < rows.length;
+  const isPointed = look.use.from === "target" && pointed.value?.side === "row" && pointed.value.index < rows.length;
   const step = isPointed ? rows[pointed.value.index].first : atRest;
-  const layer = look.kind === "cross" ? look.layer : layers.cross.length - 1;
-  const heads = look.kind === "cross" ? look.heads : null;
-  const attention = meanOf(layers.cross[layer], heads)[step];
+  const isAtSource = look.use.from === "target" && look.use.at === "source";
+  const use = isAtSource ? look.use : useBetween(trace, "target", "source");
+  const layer = isAtSource ? look.layer : use && layers[use.name].length - 1;
+  const heads = isAtSource ? look.heads : null;
+  const attention = use && meanOf(layers[use.name][layer], heads)[step];
   const rests = attribution?.status === "ready" ? attribution.data[step] : null;
   const { tokens } = trace.source;
   return html`
     <div class="beside">
       <h3>${words.besideTitle(spelled(trace.target.tokens[step]))}</h3>
       <p class="note">${words.note}</p>
-      <${Weighed} name="attention" tokens=${tokens} values=${attention} title=${words.lookedAt(layer, heads)} />
+      ${use && html`<${Weighed}
+        name="attention" tokens=${tokens} values=${attention} title=${words.lookedAt(layer, heads)}
+      />`}
       ${rests && html`<${Weighed} name="attribution" tokens=${tokens} values=${rests} title=${words.restsOn} />`}
       ${attribution?.status === "loading" && html`<p class="label" role="status">${words.attributing}</p>`}
       ${attribution?.status === "failed"

@@ -1,10 +1,16 @@
-// One cell of an attention map opened up: equation 1 of the paper with its numbers, from query and key to the weight.
-// Knows how to show the numbers; somebody else computes them.
+// One cell of an attention map opened up: from query and key to the weight, as the attention itself explains it.
+// Knows how to show the numbers and how the formulas are written; somebody else computes them.
 
 import { spelled } from "./drawing.js";
 import { html, useEffect, useState } from "./vendor/preact.js";
 
 const HEIGHT = 44;
+
+/** How query and key are compared: the terms that are added up, their sum, and what the softmax is taken over. */
+const FORMULAS = {
+  dot_product: { terms: "q × k", sum: "q · k", score: "q · k ÷ √d" },
+  additive: { terms: "v × tanh(q + k)", sum: "v · tanh(q + k)", score: "v · tanh(q + k)" },
+};
 const shown = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 
 /** `place` is {kind, layer, head, row, column}; `open(place)` promises its numbers. */
@@ -26,7 +32,7 @@ export function Cell({ place, open, rowToken, columnTokens, why, words, onClose 
     <div class="cell" role="region" aria-label=${words.cell} aria-busy=${answer.status === "loading"}>
       <header>
         <h3>${words.cellTitle(...names)}</h3>
-        <span class="hint">${words[kind]} · ${words.place(layer, head)}${why && ` (${why})`}</span>
+        <span class="hint">${words.nameOfUse(kind)} · ${words.place(layer, head)}${why && ` (${why})`}</span>
         <button type="button" class="plain small" onClick=${onClose}>${words.close}</button>
       </header>
       ${answer.status === "failed" && html`<p class="warning" role="alert">${words.notOpened(answer.error)}</p>`}
@@ -41,13 +47,15 @@ export function Cell({ place, open, rowToken, columnTokens, why, words, onClose 
 }
 
 function Vectors({ cell, names, words }) {
-  const products = cell.query.map((value, i) => value * cell.key[i]);
   const largest = Math.max(...cell.query.map(Math.abs), ...cell.key.map(Math.abs));
   return html`
     <div class="vectors">
       <${Bars} values=${cell.query} largest=${largest} name="q" title=${words.query(names[0])} />
       <${Bars} values=${cell.key} largest=${largest} name="k" title=${words.key(names[1])} />
-      <${Bars} values=${products} largest=${Math.max(...products.map(Math.abs))} name="q × k" title=${words.products} />
+      <${Bars}
+        values=${cell.terms} largest=${Math.max(...cell.terms.map(Math.abs))} name=${FORMULAS[cell.formula].terms}
+        title=${words.terms(FORMULAS[cell.formula].sum)}
+      />
     </div>`;
 }
 
@@ -61,8 +69,9 @@ function Steps({ cell, column, words }) {
     <li class=${name}><b>${sign}</b><span>${text}</span><output>${number}</output></li>`;
   return html`
     <ol class="steps">
-      ${step("product", "q · k", words.product, shown(cell.product, 3))}
-      ${step("scaled", `÷ √${cell.dim}`, words.scale(Math.sqrt(cell.dim)), shown(cell.scaled, 3))}
+      ${step("total", FORMULAS[cell.formula].sum, words.totals[cell.formula], shown(cell.total, 3))}
+      ${cell.divisor !== 1
+        && step("scaled", `÷ √${cell.dim}`, words.scale(cell.divisor), shown(cell.scaled, 3))}
       ${isHidden
         ? step("mask", words.mask, words.hidden, "−∞")
         : step("mask", words.mask, words.open(numHidden), shown(cell.scaled, 3))}
@@ -104,7 +113,8 @@ function Row({ cell, tokens, column, words }) {
         <caption>${words.row}</caption>
         <thead>
           <tr>
-            <th scope="col">${words.lookedAtToken}</th><th scope="col">q · k ÷ √d</th><th scope="col">softmax</th>
+            <th scope="col">${words.lookedAtToken}</th>
+            <th scope="col">${FORMULAS[cell.formula].score}</th><th scope="col">softmax</th>
             <td></td>
           </tr>
         </thead>

@@ -1,7 +1,5 @@
 // What views draw with: how a token is spelled, how packed weights are read, canvases that are sharp on every screen.
 
-export const KINDS = ["encoder", "decoder", "cross"];
-
 /** A token as it is read: the mark that opens a word is left away, a space alone is shown. */
 export function spelled(token) {
   return token.text.replaceAll("▁", "") || (token.text ? "␣" : "∅");
@@ -19,6 +17,11 @@ export function unpack(packed) {
   const values = new Float32Array(bytes.length);
   for (let i = 0; i < bytes.length; i++) values[i] = bytes[i] * packed.scale;
   return { shape: packed.shape, values };
+}
+
+/** The weights of a trace, unpacked: for each use of attention, by its name, its layers. */
+export function layersOf({ attention }) {
+  return Object.fromEntries(attention.map((use) => [use.name, use.layers.map(unpack)]));
 }
 
 /** One half-precision number, from its 16 bits: a sign, 5 bits of exponent, 10 of fraction. */

@@ -4,15 +4,15 @@ import { AttentionView } from "./attention.js";
 import { followKey } from "./attention_map.js";
 import { BeamView } from "./beam.js";
 import { minused } from "./decoding_words.js";
-import { KINDS, shade, unpack } from "./drawing.js";
+import { layersOf, shade } from "./drawing.js";
 import { DecodingView } from "./steps.js";
 import { html, render, signal, useEffect, useLayoutEffect, useSignal } from "./vendor/preact.js";
 import { attentionWords, pageWords } from "./words.js";
 
 const trace = JSON.parse(document.getElementById("trace").textContent);
-const layers = Object.fromEntries(KINDS.map((kind) => [kind, trace.attention[kind].map(unpack)]));
+const layers = layersOf(trace);
 const FIRST = {
-  kind: "cross", layer: null, head: -1, heads: null, step: 0, held: null, cell: null, mass: 0.9, units: "tokens",
+  kind: null, layer: null, head: -1, heads: null, step: 0, held: null, cell: null, mass: 0.9, units: "tokens",
   symbols: "shown", shading: "attention", beam: null, language: navigator.language.startsWith("zh") ? "zh" : "en",
 };
 const state = Object.fromEntries(Object.entries(FIRST).map(([name, value]) => [name, signal(value)]));

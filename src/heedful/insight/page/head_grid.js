@@ -1,7 +1,7 @@
 // All heads of one use as small pictures: a row for each layer, under each head how widely it looks.
 
 import { chooseHeads } from "./attention_map.js";
-import { KINDS, drawThumbnail, headOf } from "./drawing.js";
+import { drawThumbnail, headOf } from "./drawing.js";
 import { useScheme } from "./parts.js";
 import { batch, html, useLayoutEffect, useRef, useSignal } from "./vendor/preact.js";
 
@@ -17,7 +17,7 @@ export function HeadGrid({ trace, layers, look, state, words }) {
   const grid = useRef(null);
   const pointed = useSignal(null);
   const changes = trace.head_changes?.[kind] ?? null;
-  const worst = changes && Math.max(0.01, ...KINDS.flatMap((one) => trace.head_changes[one].flat()).map((x) => -x));
+  const worst = changes && Math.max(0.01, ...Object.values(trace.head_changes).flat(2).map((x) => -x));
   const about = (layer, head) =>
     [
       words.place(layer, head),
@@ -54,7 +54,7 @@ export function HeadGrid({ trace, layers, look, state, words }) {
   const said = pointed.value ?? (look.heads?.length === 1 ? [look.layer, look.heads[0]] : null);
   return html`
     <div class="all-heads">
-      <h3>${words.allHeads}: ${words[kind]}</h3>
+      <h3>${words.allHeads}: ${words.nameOfUse(kind)}</h3>
       <p class="label">${words.allHeadsHint} ${changes && words.changesHint}</p>
       <div
         class="grid" role="radiogroup" aria-label=${words.allHeads} ref=${grid} onKeyDown=${onKeyDown}

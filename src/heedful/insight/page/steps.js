@@ -3,7 +3,7 @@
 // `attribute()` computes an attribution, `continueFrom(step, tokenId)` lets the translation go on with another token.
 
 import { html, useEffect, useState } from "./vendor/preact.js";
-import { chooseHeads } from "./attention_map.js";
+import { chooseHeads, useBetween } from "./attention_map.js";
 import { decodingWords, minused, percentOf } from "./decoding_words.js";
 import { headOf, shade, spelled } from "./drawing.js";
 import { Card, Choice } from "./parts.js";
@@ -29,13 +29,14 @@ export function symbolIds(trace) {
 export function DecodingView({ trace, layers, state, language, actions }) {
   const said = decodingWords(language);
   const step = shownStep(trace, state);
-  const place = chosenHead(layers, state);
+  const [atSource, atWritten] = ["source", "target"].map((at) => layers[useBetween(trace, "target", at)?.name]);
+  const place = chosenHead(atSource ?? atWritten, state);
   const { isPlaying, toggle } = usePlaying(trace, state);
   useStepKeys(trace, state, toggle);
-  const [cross, own] = ["cross", "decoder"].map((kind) => headOf(layers[kind][place.layer], place.head)[step]);
+  const [cross, own] = [atSource, atWritten].map((use) => use && headOf(use[place.layer], place.head)[step]);
   return html`
     <${Card} title=${said.decoding} hint=${said.decodingHint}>
-      <div class="tools"><${HeadChoice} layers=${layers} state=${state} place=${place} said=${said} /></div>
+      ${place && html`<div class="tools"><${HeadChoice} place=${place} state=${state} said=${said} /></div>`}
       <div class="player">
         <button type="button" class="plain" aria-pressed=${isPlaying} onClick=${toggle}>
           ${isPlaying ? said.pause : said.play}
@@ -61,10 +62,10 @@ export function DecodingView({ trace, layers, state, language, actions }) {
           <${SourceRow}
             trace=${trace} step=${step} row=${cross} state=${state} said=${said} actions=${actions}
           />
-          <p class="label">${said.written}</p>
+          <p class="label">${own ? said.written : said.writtenBefore}</p>
           <div class="chips stacked read">
             ${trace.inputs.slice(0, step + 1).map(
-              (token, number) => html`<${WeightChip} key=${number} token=${token} weight=${own[number]} />`,
+              (token, number) => html`<${WeightChip} key=${number} token=${token} weight=${own?.[number]} />`,
             )}
           </div>
         </div>
@@ -79,24 +80,27 @@ function announced(trace, step, said) {
   return said.stepSaid(step + 1, tokens.length, spelled(tokens[step]), percentOf(trace.steps[step].log_prob));
 }
 
-/** The layer and head the rows are of; what another model or view left behind is brought within bounds. */
-function chosenHead(layers, state) {
-  const last = layers.cross.length - 1;
+/** The layer and head the rows are of, null without attention; what another model left behind is kept in bounds. */
+function chosenHead(use, state) {
+  if (!use) return null;
+  const [last, count] = [use.length - 1, use[0].shape[0]];
   return {
+    layers: use.length,
+    heads: count,
     layer: Math.max(0, Math.min(state.layer.value ?? last, last)),
-    head: Math.max(-1, Math.min(state.head.value, layers.cross[0].shape[0] - 1)),
+    head: Math.max(-1, Math.min(state.head.value, count - 1)),
   };
 }
 
-function HeadChoice({ layers, state, place, said }) {
+function HeadChoice({ state, place, said }) {
   const counted = (count) => [...Array(count).keys()].map((number) => [number, String(number + 1)]);
   return html`
     <${Choice}
-      label=${said.layer} options=${counted(layers.cross.length)} value=${place.layer}
+      label=${said.layer} options=${counted(place.layers)} value=${place.layer}
       onChoose=${(layer) => { state.layer.value = layer; }}
     />
     <${Choice}
-      label=${said.head} options=${[[-1, said.mean], ...counted(layers.cross[0].shape[0])]} value=${place.head}
+      label=${said.head} options=${[[-1, said.mean], ...counted(place.heads)]} value=${place.head}
       onChoose=${(head) => chooseHeads(state, head < 0 ? null : [head])}
     />`;
 }
@@ -155,10 +159,11 @@ function WrittenChip({ token, trace, number, step, state, said }) {
     >${spelled(token)}<small>${probability}</small></button>`;
 }
 
-function WeightChip({ token, weight }) {
-  const style = { background: `rgb(var(--heat) / ${0.7 * shade(weight)})` };
+/** A token shaded by a weight; without one it is only named. */
+function WeightChip({ token, weight = null }) {
+  const style = { background: `rgb(var(--heat) / ${0.7 * shade(weight ?? 0)})` };
   return html`<span class=${token.special ? "chip special" : "chip"} style=${style}>
-    ${spelled(token)}<small>${weight.toFixed(3)}</small></span>`;
+    ${spelled(token)}${weight !== null && html`<small>${weight.toFixed(3)}</small>`}</span>`;
 }
 
 /** The source, shaded by where the token being written looks, or by what it rests on. */
@@ -189,7 +194,7 @@ function SourceRow({ trace, step, row, state, said, actions }) {
       ${trace.source.tokens.map((token, number) =>
         isAttribution
           ? attributed(token, number)
-          : html`<${WeightChip} key=${number} token=${token} weight=${row[number]} />`,
+          : html`<${WeightChip} key=${number} token=${token} weight=${row?.[number]} />`,
       )}
     </div>`;
 }

@@ -6,9 +6,8 @@ const ATTENTION = {
   en: {
     attention: "Attention",
     attentionHint: "Point at a token to see only its lines; click to hold it.",
-    encoder: "Encoder",
-    decoder: "Decoder",
-    cross: "Cross",
+    noAttention: "This model has no attention: there is nothing to draw.",
+    nameOfUse: (name) => ({ encoder: "Encoder", decoder: "Decoder", cross: "Cross" })[name] ?? name,
     kindOf: "use",
     layer: "layer",
     head: "head",
@@ -27,16 +26,12 @@ const ATTENTION = {
       `Lines: heads ${heads.map((head) => head + 1).join(", ")}, each in its colour; the heat map is their mean.`,
     mergeNote: "Words: weights are added over the pieces looked at and averaged over the pieces that look.",
     hideNote: "The start, the end and language tags are left out, and what remains of each row is scaled to 1.",
-    linesAxes: {
-      encoder: "source token that looks → source token looked at",
-      decoder: "token being written → written before",
-      cross: "token being written → source token looked at",
-    },
-    heatAxes: {
-      encoder: "source token ↓ looks at source →",
-      decoder: "token being written ↓ looks at what is written before →",
-      cross: "token being written ↓ looks at source →",
-    },
+    linesAxes: ({ from, at }) =>
+      `${from === "source" ? "source token that looks" : "token being written"} → ${
+        at === "source" ? "source token looked at" : "written before"}`,
+    heatAxes: ({ from, at }) =>
+      `${from === "source" ? "source token" : "token being written"} ↓ looks at ${
+        at === "source" ? "source" : "what is written before"} →`,
     heatLabel: (kind) => `Heat map: ${kind}. Arrow keys go from cell to cell, Enter chooses one.`,
     heatHint: "Click a cell to hold its row.",
     openHint: "Click a cell, or press Enter on it, to see how its number came about.",
@@ -69,8 +64,11 @@ const ATTENTION = {
     notOpened: (sentence) => `This cell cannot be opened: ${sentence}`,
     query: (token) => `what “${token}” asks`,
     key: (token) => `what “${token}” answers`,
-    products: "number by number; the sum of these is q · k",
-    product: "The query times the key: large where question and answer point the same way.",
+    terms: (sum) => `number by number; the sum of these is ${sum}`,
+    totals: {
+      dot_product: "The query times the key: large where question and answer point the same way.",
+      additive: "A small network compares them: query and key are added, and v weighs what remains after tanh.",
+    },
     scale: (root) => `Divided by ${root.toFixed(2)}, so that long vectors do not drown the softmax.`,
     mask: "mask",
     open: (count) =>
@@ -87,9 +85,8 @@ const ATTENTION = {
   zh: {
     attention: "注意力",
     attentionHint: "将指针移到词元上只看它的连线，点击可锁定。",
-    encoder: "编码器",
-    decoder: "解码器",
-    cross: "交叉",
+    noAttention: "这个模型没有注意力，没有什么可画。",
+    nameOfUse: (name) => ({ encoder: "编码器", decoder: "解码器", cross: "交叉" })[name] ?? name,
     kindOf: "用途",
     layer: "层",
     head: "头",
@@ -108,16 +105,10 @@ const ATTENTION = {
       `连线：第 ${heads.map((head) => head + 1).join("、")} 个头，每个头一种颜色；热图是它们的平均。`,
     mergeNote: "整词：对被查看的各片段求和，对查看的各片段取平均。",
     hideNote: "起始符、结束符和语言标签已略去，每行剩余的权重重新缩放，使总和为 1。",
-    linesAxes: {
-      encoder: "查看的源词元 → 被查看的源词元",
-      decoder: "正在写的词元 → 此前已写出的词元",
-      cross: "正在写的词元 → 被查看的源词元",
-    },
-    heatAxes: {
-      encoder: "源词元 ↓ 查看原文 →",
-      decoder: "正在写的词元 ↓ 查看此前已写出的 →",
-      cross: "正在写的词元 ↓ 查看原文 →",
-    },
+    linesAxes: ({ from, at }) =>
+      `${from === "source" ? "查看的源词元" : "正在写的词元"} → ${at === "source" ? "被查看的源词元" : "此前已写出的词元"}`,
+    heatAxes: ({ from, at }) =>
+      `${from === "source" ? "源词元" : "正在写的词元"} ↓ 查看${at === "source" ? "原文" : "此前已写出的"} →`,
     heatLabel: (kind) => `热图：${kind}。用方向键在格子间移动，按回车选择。`,
     heatHint: "点击格子可锁定所在的行。",
     openHint: "点击格子，或在其上按回车，查看这个数是怎样算出来的。",
@@ -147,8 +138,11 @@ const ATTENTION = {
     notOpened: (sentence) => `无法打开这个格子：${sentence}`,
     query: (token) => `“${token}”的提问（查询）`,
     key: (token) => `“${token}”的回答（键）`,
-    products: "逐个相乘；它们的和就是 q · k",
-    product: "查询与键相乘：提问与回答方向越一致，数值越大。",
+    terms: (sum) => `逐个数；它们的和就是 ${sum}`,
+    totals: {
+      dot_product: "查询与键相乘：提问与回答方向越一致，数值越大。",
+      additive: "由一个小网络来比较：查询与键相加，再由 v 权衡 tanh 之后的结果。",
+    },
     scale: (root) => `除以 ${root.toFixed(2)}，以免长向量使 softmax 饱和。`,
     mask: "掩码",
     open: (count) => (count === 0 ? "这里没有遮蔽：每个词元都可以看。" : `可见。后面的 ${count} 个词元不能看。`),
@@ -167,7 +161,7 @@ const PAGE = {
     score: "score",
     logProb: "log-probability",
     perplexity: "perplexity per token",
-    int8: "searched by the int8 engine, attention read from its float twin; log-probabilities differ by",
+    int8: "searched by the int8 engine, attention read from its float reference; log-probabilities differ by",
     keys: [["← →", "token"], ["⇧ ← →", "head"], ["⇧ ↑ ↓", "layer"], ["1 2 3", "use"], ["p", "play"]],
   },
   zh: {

@@ -7,7 +7,7 @@ odd one, from which a GPU reads number by number. Therefore there are eight tabl
 to the right, and every eighth query has the same: the keys of all rows then begin at multiples of eight, and are read
 and written sixteen bytes at a time. Nothing is shifted, masked or copied in memory, no weight is kept, and the tiles of
 the future are never visited. The softmax is taken on the way (Dao et al., 2022).
-`attend_relative` in relative_attention.py is the readable twin; tests hold the two equal.
+`attend_relative` in relative_attention.py is the reference implementation; tests hold the two equal.
 """
 
 from typing import NamedTuple

@@ -1,12 +1,13 @@
 # ruff: noqa: N803, ARG001 (what Triton knows at compile time is written in capitals; a fake has the real signature)
-"""LayerNorm(states + Dropout(update)) on a GPU: every number is read once and written once, forth and back.
+"""LayerNorm(states + Dropout(update)) on a GPU: every number is read once and written once, forward and backward.
 
 The arithmetic is a few operations per number, so the time is that of moving the bytes; as few as possible are moved.
 Neither the sum nor dropout's mask is kept: the backward pass adds the two inputs again and draws the mask again from
 the same seed. Of the sums only the mean and the deviation of every row are kept. To draw a mask must be cheap beside
 the memory too: one draw of Philox, which is 128 bits, decides over eight numbers. The gradients of weight and bias are
 gathered by a fixed number of programs, each over its own rows, and then added up; the order is always the same, and so
-are the bits. The plain expression in `PostNormResidual` of layers.py is the readable twin; tests hold the two equal.
+are the bits. The plain expression in `PostNormResidual` of layers.py is the reference implementation; tests hold the
+two equal.
 """
 
 import torch

@@ -1,10 +1,10 @@
 # ruff: noqa: N803, ARG001 (what Triton knows at compile time is written in capitals; a fake has the real signature)
-"""Attention between short sequences on a GPU: one program computes a whole head of a sentence, forth and back.
+"""Attention between short sequences on a GPU: one program computes a whole head of a sentence, forward and backward.
 
 Kernels made for long sequences cut queries and keys into tiles of 64 to 128; of a tile over a sentence of twelve tokens
 most is padding. Here the tile is the sentence, the scores never leave the registers, and the backward pass computes
 them again instead of keeping them. Heads are read where the projection left them, so nothing is copied into another
-layout. `attend` in attention.py is the readable twin; tests hold the two equal.
+layout. `attend` in attention.py is the reference implementation; tests hold the two equal.
 """
 
 import torch

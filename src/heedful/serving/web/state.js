@@ -31,7 +31,7 @@ const FIELDS = {
   source: word("auto"),
   target: word(null),
   beam: number(null),
-  kind: oneOf("cross", "encoder", "decoder"),
+  kind: word(null), // which use of attention; none is the one from target to source
   layer: number(null), // none is the last
   head: number(-1), // -1 is the mean of all
   heads: numbers, // several, where a view can show them at once

@@ -2,7 +2,7 @@
 // What costs more than the trace itself (attribution, the worth of every head) is asked for by the views that show it.
 
 import { computed, effect, signal } from "/insight/vendor/preact.js";
-import { KINDS, unpack } from "/insight/drawing.js";
+import { layersOf } from "/insight/drawing.js";
 import { isAborted, post, postAbout } from "./api.js";
 import { model, target } from "./served.js";
 import { state } from "./state.js";
@@ -64,9 +64,8 @@ export function followSentence() {
 async function load(request, leaving) {
   try {
     const data = await post("/api/trace", JSON.parse(request), leaving);
-    const layers = Object.fromEntries(KINDS.map((kind) => [kind, data.attention[kind].map(unpack)]));
     for (const extra of Object.values(extras)) extra.value = null;
-    trace.value = { status: "ready", data, layers, error: null, request };
+    trace.value = { status: "ready", data, layers: layersOf(data), error: null, request };
   } catch (error) {
     if (!isAborted(error)) trace.value = { ...NOTHING, status: "failed", error: error.message, request };
   }

@@ -72,7 +72,7 @@ class Classification:
 
 
 class Classifier:
-    """Puts labels on texts."""
+    """Classifies texts."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Scoring a classifier: put labels on test documents and compare (evaluation/classification.py has the formulas)."""
+"""Scoring a classifier: classify test documents and compare (evaluation/classification.py has the formulas)."""
 
 import time
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ def read_aligned(texts: Path, labels: Path) -> list[Document]:
 def evaluate_classification(
     classifier: Classifier, name: str, documents: list[Document], *, against: Classifier | None = None
 ) -> LabelEvaluation:
-    """Put labels on documents and score them. A label the model has not learned is refused.
+    """Classify documents and score them. A label the model has not learned is refused.
 
     `against` is a second classifier for the same documents; the comparison then says how certain a difference is.
     """

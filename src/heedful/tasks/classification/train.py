@@ -31,11 +31,10 @@ from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.classification.classifier import encode_documents
 from heedful.tasks.classification.validate import ClassificationValidator
-from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
-from heedful.tasks.runs import RunContext, check_same_shape, run_training
+from heedful.tasks.run_folder import TOKENIZER, Say, has_begun
+from heedful.tasks.runs import RunContext, check_same_shape
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
-from heedful.training.display import Display
 from heedful.training.job import Validation
 from heedful.training.losses.labels import ClassificationLoss
 
@@ -120,13 +119,6 @@ class ClassificationJob:
     def card(self, weights: Mapping[str, Tensor], summary: Mapping[str, str]) -> str:
         """Return the model card."""
         return classifier_card(self.config.name, self.data.labels, weights, summary)
-
-
-def train_classification(
-    config: ClassificationRun, *, display: Display, resume: bool = False, device: str | None = None
-) -> TrainingResult:
-    """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
-    return run_training(config, ClassificationJob.prepare, display=display, resume=resume, device=device)
 
 
 def prepare_documents(config: ClassificationRun, folder: Path, *, say: Say) -> ClassificationData:

@@ -25,11 +25,10 @@ from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.folder_tokenizers import language_model_symbols
 from heedful.tasks.language_modeling.model import TextModel
-from heedful.tasks.run_folder import TOKENIZER, Say, TrainingResult, has_begun
-from heedful.tasks.runs import RunContext, check_same_shape, run_training
+from heedful.tasks.run_folder import TOKENIZER, Say, has_begun
+from heedful.tasks.runs import RunContext, check_same_shape
 from heedful.text.learning import learn_tokenizer
 from heedful.text.symbols import ByteSymbols, SubwordSymbols, Symbols, symbols_from_json
-from heedful.training.display import Display
 from heedful.training.durability.journal import Record
 from heedful.training.job import Validation
 from heedful.training.losses.segment import SegmentLoss
@@ -131,13 +130,6 @@ class LanguageModelJob:
         symbols = self.texts.symbols
         in_words = "bytes" if isinstance(symbols, ByteSymbols) else f"{symbols.vocab_size:,} pieces"
         return language_model_card(self.config.name, in_words, weights, summary)
-
-
-def train_language_model(
-    config: LanguageModelRun, *, display: Display, resume: bool = False, device: str | None = None
-) -> TrainingResult:
-    """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
-    return run_training(config, LanguageModelJob.prepare, display=display, resume=resume, device=device)
 
 
 def find_symbols(config: LanguageModelRun, folder: Path, text: bytes, say: Say) -> Symbols:

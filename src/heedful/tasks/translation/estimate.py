@@ -1,9 +1,8 @@
 """What a run will cost, from its config and the lengths of its sentences, before a model is built.
 
-The formula of the memory was fitted to the tensors that PyTorch keeps for the backward pass (a test holds it to
-them). In numbers kept per padded token: an encoder layer 11·dim + hidden_dim, a decoder layer 18·dim + hidden_dim,
-the embeddings 3·dim a side. In bytes per parameter: 16, for weight, gradient and Adam's two moments, and 4 for a
-moving average. The logits of one slice of the batch come on top. This file knows no model and no tensor.
+What a pass keeps for the backward pass is said by the model's section of the config (`num_kept`). In bytes per
+parameter: 16, for weight, gradient and Adam's two moments, and 4 for a moving average. The logits of one slice of the
+batch come on top. This file knows no model and no tensor.
 """
 
 from dataclasses import dataclass
@@ -11,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.config.models import LearnedPositions, TransformerConfig
 from heedful.config.training import NoRegularizer
 from heedful.config.translation import RunConfig
 from heedful.data.packing import epoch_plan
+from heedful.models.build import num_parameters
 
 _BYTES_PER_NUMBER = {"fp32": 4, "bf16": 3}  # under autocast, about half of what is kept stays in fp32
 _LOGITS_AT_ONCE = 2048
@@ -93,30 +92,8 @@ def estimate_run(
     )
 
 
-def num_parameters(model: TransformerConfig, source_vocab_size: int, target_vocab_size: int) -> int:
-    """Return the number of parameters that `models/build.py` will give the model."""
-    dim, hidden_dim = model.dim, model.hidden_dim
-    attention = 4 * (dim * dim + dim)
-    feed_forward = 2 * dim * hidden_dim + hidden_dim + dim
-    norm = 2 * dim
-    encoder = model.num_encoder_layers * (attention + feed_forward + 2 * norm)
-    decoder = model.num_decoder_layers * (2 * attention + feed_forward + 3 * norm)
-    final_norms = 2 * norm if model.norm == "pre" else 0
-    matrices = {
-        "three_way": source_vocab_size,
-        "two_way": source_vocab_size + target_vocab_size,
-        "none": source_vocab_size + 2 * target_vocab_size,
-    }
-    embeddings = matrices[model.tying] * dim + (target_vocab_size if model.output_bias else 0)
-    positions = 2 * model.positions.max_len * dim if isinstance(model.positions, LearnedPositions) else 0
-    return encoder + decoder + final_norms + embeddings + positions
-
-
 def _activation_bytes(config: RunConfig, rows: int, source_len: int, target_len: int) -> int:
     """Return what is kept of a batch from the forward to the backward pass."""
-    model = config.model
-    encoder = model.num_encoder_layers * (11 * model.dim + model.hidden_dim) + 3 * model.dim
-    decoder = model.num_decoder_layers * (18 * model.dim + model.hidden_dim) + 3 * model.dim
     num_passes = 1 if isinstance(config.training.regularizer, NoRegularizer) else 2
-    numbers = rows * (source_len * encoder + target_len * decoder)
+    numbers = rows * config.model.num_kept(source_len, target_len)
     return numbers * num_passes * _BYTES_PER_NUMBER[config.training.precision]

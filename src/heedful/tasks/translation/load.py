@@ -18,17 +18,17 @@ from heedful.decoding import Decodable, Ensemble, Stepwise
 from heedful.engines.int8.engine import restore_int8
 from heedful.engines.int8.library import NativeUnavailableError, open_library
 from heedful.errors import UserError
-from heedful.models.transformer import Transformer
+from heedful.models.interfaces import EncoderDecoder
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import ModelFolder, load_model_folder, restore_model
-from heedful.storage.quantized_weights import RoundedWeights
+from heedful.storage.quantized_weights import QuantizedWeights
 from heedful.tasks.device import choose_device
 from heedful.tasks.folder_tokenizers import translation_tokenizer
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE
 from heedful.tasks.translation.learned_text import joined_tokens
-from heedful.tasks.translation.translator import Traits, Translator, max_positions
+from heedful.tasks.translation.translator import Traits, Translator
 
 Quantization = Literal["auto", "int8", "none"]
 Models = str | Path | Sequence[str | Path] | None
@@ -74,9 +74,10 @@ def translator_of(
     """Make a `Translator` of loaded model folders; languages and search settings are those of the first."""
     first = folders[0].description
     tokenizers = [translation_tokenizer(folder) for folder in folders]  # alike, but each must be right for its model
-    library = _open_engine(device, quantize, say)
+    has_engine = any(folder.description.model.has_int8_engine for folder in folders)
+    library = _open_engine(device, quantize, say) if has_engine else None
     engines = [_engine(folder, device, library, insist=quantize == "int8") for folder in folders]
-    positions = [limit for folder in folders if (limit := max_positions(folder.description.model)) is not None]
+    positions = [limit for folder in folders if (limit := folder.description.model.max_positions) is not None]
     traits = Traits(min(positions, default=None), joined_tokens(first.facts), _low_confidence(first))
     generator = Stepwise(engines[0] if len(engines) == 1 else Ensemble(engines))
     return kind(generator, tokenizers[0], first.decoding, directions_of(first), device, traits)
@@ -132,7 +133,12 @@ def _engine(
     folder: ModelFolder[TranslatorDescription], device: torch.device, library: ctypes.CDLL | None, *, insist: bool
 ) -> Decodable[Any]:
     """Put the model where it runs: on the device or, with a library, into the int8 engine unless it does not fit."""
-    if library is not None:
+    model = folder.description.model
+    if insist and not model.has_int8_engine:
+        raise UserError(
+            f'`quantize` must not be "int8" for a {model.family}: the int8 engine is for Transformers only.'
+        )
+    if library is not None and model.has_int8_engine:
         try:
             return restore_int8(folder, library=library)
         except NativeUnavailableError:
@@ -141,7 +147,7 @@ def _engine(
     return restore_model(folder).to(device)
 
 
-def _reference(path: Path, device: torch.device) -> Transformer:
-    """Make what the int8 engine computes as PyTorch modules, from disk again: its weights, rounded as the engine's."""
+def _reference(path: Path, device: torch.device) -> EncoderDecoder:
+    """Make what the int8 engine computes as PyTorch modules, from disk again: the weights quantized as there."""
     folder = load_model_folder(path, TranslatorDescription)
-    return restore_model(replace(folder, weights=RoundedWeights.of(folder.weights))).to(device)
+    return restore_model(replace(folder, weights=QuantizedWeights.of(folder.weights))).to(device)

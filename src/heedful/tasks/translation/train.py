@@ -15,20 +15,18 @@ from heedful.data.batch import Batch
 from heedful.data.stream import prefetch
 from heedful.files import JsonValue
 from heedful.models.build import build_model
-from heedful.models.transformer import Transformer
+from heedful.models.interfaces import EncoderDecoder
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.storage.cards import translator_card
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.folder_files import SpecialIds
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import load_model_folder
-from heedful.tasks.run_folder import TrainingResult
-from heedful.tasks.runs import RunContext, check_same_shape, run_training
+from heedful.tasks.runs import RunContext, check_same_shape
 from heedful.tasks.translation.data import TrainingData, direction_of, prepare_data
 from heedful.tasks.translation.learned_text import LEARNED_TEXT
 from heedful.tasks.translation.validate import Validator
 from heedful.text.tokenizer import Tokenizer
-from heedful.training.display import Display
 from heedful.training.job import Validation
 from heedful.training.losses.sequence import SequenceLoss
 
@@ -99,17 +97,12 @@ class TranslationJob:
         """Return the model card."""
         data = self.config.data
         languages = self.data.tokenizer.languages or (data.target_language,)
-        return translator_card(self.config.name, data.source_language, languages, weights, summary)
+        return translator_card(
+            self.config.name, self.config.model.family, data.source_language, languages, weights, summary
+        )
 
 
-def train_translation(
-    config: RunConfig, *, display: Display, resume: bool = False, device: str | None = None
-) -> TrainingResult:
-    """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
-    return run_training(config, TranslationJob.prepare, display=display, resume=resume, device=device)
-
-
-def _new_model(config: RunConfig, tokenizer: Tokenizer) -> Transformer:
+def _new_model(config: RunConfig, tokenizer: Tokenizer) -> EncoderDecoder:
     model = build_model(
         config.model,
         source_vocab_size=tokenizer.source_vocab_size,

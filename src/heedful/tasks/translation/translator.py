@@ -13,19 +13,21 @@ from typing import Literal, Self, TypeVar
 import torch
 from torch import Tensor
 
-from heedful.config.models import LearnedPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.decoding import Generator, Hypothesis, Recorder, SearchRequest, Stepwise
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
-from heedful.models.transformer import Transformer
+from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
+from heedful.tasks.translation.alignment import Link, links_between
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, find_warnings
+from heedful.tasks.translation.keeping import translate_keeping
 from heedful.tasks.translation.plan import Planner, TextPlan, Unit
 from heedful.tasks.translation.request import TranslationRequest
-from heedful.tasks.translation.translated import Alternative, TranslatedUnit, Translation, assemble_all
+from heedful.tasks.translation.translated import Alternative, TranslatedUnit, Translation, assemble_all, combined
+from heedful.text.fixed_parts import Masked
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
 
@@ -57,7 +59,7 @@ class Translator:
     directions: Directions
     device: torch.device
     traits: Traits = Traits()
-    reference: Callable[[], Transformer] | None = None
+    reference: Callable[[], EncoderDecoder] | None = None
     """Makes the model as modules that can be looked into (its reference implementation), always the same one; needed
     where what generates is not made of modules."""
 
@@ -143,9 +145,9 @@ class Translator:
         return "int8" if is_int8 else "float"
 
     @property
-    def readable_model(self) -> Transformer:
+    def readable_model(self) -> EncoderDecoder:
         """The model as PyTorch modules: the one that is searched, or its reference implementation."""
-        if isinstance(self.generator, Stepwise) and isinstance(self.generator.model, Transformer):
+        if isinstance(self.generator, Stepwise) and isinstance(self.generator.model, EncoderDecoder):
             return self.generator.model
         if self.reference is not None:
             return self.reference()
@@ -153,7 +155,7 @@ class Translator:
             raise UserError("Only a single model can be looked into, but this one is an ensemble. Load one of it.")
         raise UserError("Only a model with attention can be looked into, but this one writes without steps to show.")
 
-    def with_model(self, model: Transformer) -> Self:
+    def with_model(self, model: EncoderDecoder) -> Self:
         """Return a translator that is like this one in all but the model."""
         return replace(self, generator=Stepwise(model), reference=None)
 
@@ -175,8 +177,15 @@ class Translator:
 
         The units may belong to different plans: of the request, languages are settled in them.
         """
-        found = self._generate_all([unit.source_ids for unit in units], self._search_request(request))
-        done = [self.translated(unit, hypotheses) for unit, hypotheses in zip(units, found, strict=True)]
+        search, planner = self._search_request(request), self.planner
+        done = translate_keeping(
+            units,
+            encode=lambda readings, languages: planner.encode([reading.text for reading in readings], languages),
+            search=lambda sources: self._generate_all(sources, search),
+            spell=self.translated,
+            translate_masked=lambda masked, unit: self._translate_masked(masked, unit, request),
+            align=self._links,
+        )
         onward = [number for number, unit in enumerate(units) if len(unit.steps) > 1]
         if onward:
             parts_of = self.planner.units(
@@ -186,6 +195,19 @@ class Translator:
             for number, parts in zip(onward, parts_of, strict=True):
                 done[number] = done[number].then([next(later) for _ in parts])
         return done
+
+    def _translate_masked(self, masked: Masked, unit: Unit, request: TranslationRequest) -> TranslatedUnit:
+        """Translate what is left of a unit by its first step."""
+        units = self.planner.units_of(masked, unit.steps[:1])
+        return combined(masked.whole, self.translate_units(units, request))
+
+    def _links(self, source: str, target: str, unit: Unit) -> list[Link]:
+        """Align a text with its translation, where there is a model to be looked into."""
+        try:
+            model = self.readable_model
+        except UserError:
+            return []
+        return links_between(model, self.tokenizer, source, target, unit.steps[0])
 
     def max_source_tokens(self) -> int:
         """Return how many tokens the model reads at once; longer texts are split."""
@@ -250,11 +272,6 @@ class Translator:
         """Spell what was written, the end symbol included: it was chosen like every other token."""
         ids = [*hypothesis.token_ids, self.tokenizer.eos_id][: len(hypothesis.token_log_probs)]
         return [self.tokenizer.target_piece(id_) for id_ in ids]
-
-
-def max_positions(config: TransformerConfig) -> int | None:
-    """Return how many positions a model has, None when any number."""
-    return config.positions.max_len if isinstance(config.positions, LearnedPositions) else None
 
 
 def _pad(sources: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,7 @@ from heedful.data.batch import Batch, collate
 from heedful.decoding import Decodable, Stepwise
 from heedful.evaluation.scores import bleu, tokenizer_of
 from heedful.tasks.translation.directions import Directions
-from heedful.tasks.translation.translator import Traits, Translator, max_positions
+from heedful.tasks.translation.translator import Traits, Translator
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.durability.journal import Record
 from heedful.training.job import Validation
@@ -89,7 +89,7 @@ class Validator:
             Directions([(pairs[0].source_language, pairs[0].target_language)]),
             next(model.parameters()).device,
             # Lines are as long as those it learns from.
-            Traits(max_positions(self.config.model), joined_tokens=self.config.decoding.max_source_tokens),
+            Traits(self.config.model.max_positions, joined_tokens=self.config.decoding.max_source_tokens),
         )
         return translator.translate([pair.source for pair in pairs], beam_size=1)
 

@@ -2,7 +2,7 @@
 
 Cross-entropy against the smoothed target of section 5.4 of the paper: 1 - smoothing on the reference token and
 smoothing / vocab on every token, the reference included. All losses are sums over real items, never means: only the
-step knows how many its micro-batches hold together. The fast twin for large vocabularies is in `projected.py`. This
+step knows how many its micro-batches hold together. The fast form for large vocabularies is in `projected.py`. This
 file knows logits; it knows nothing of models, batches or optimisers.
 """
 

@@ -2,7 +2,7 @@
 
 For 32,768 tokens and 32,000 words the fp32 logits alone are 4 GB. Here a slice is projected, its loss *and its
 gradient* are taken at once, and only gradients of the size of the inputs stay. No product is computed twice: the
-backward pass merely scales what the forward pass left. `cross_entropy.py` holds the readable twins, `fused.py`
+backward pass merely scales what the forward pass left. `cross_entropy.py` has the reference implementations, `fused.py`
 the kernels that take over on a GPU; tests hold all of them equal.
 """
 

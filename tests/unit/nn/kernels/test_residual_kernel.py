@@ -85,7 +85,9 @@ def test_inputs_and_gradients_need_not_lie_in_a_row() -> None:
 
 @needs_triton
 @pytest.mark.parametrize(("shape", "dropout"), [((2, 17, 512), 0.1), ((3, 9, 80), 0.5)])
-def test_dropout_forth_and_back_is_one_mask_of_zeros_and_scales(shape: tuple[int, int, int], dropout: float) -> None:
+def test_dropout_has_one_mask_of_zeros_and_scales_forward_and_backward(
+    shape: tuple[int, int, int], dropout: float
+) -> None:
     tensors, factor = inputs(*shape)
     output, grads = run(tensors, factor, dropout)
     mask = grads[1] / grads[0]  # the gradients of update and of states differ by the mask alone

@@ -15,9 +15,10 @@ from heedful.storage.descriptions import ClassifierDescription
 from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.classification.classifier import load_classifier
 from heedful.tasks.classification.evaluate import evaluate_classification, find_labelled_sets, read_aligned
-from heedful.tasks.classification.train import train_classification
+from heedful.tasks.classification.train import ClassificationJob
 from heedful.tasks.classification.validate import best_share
 from heedful.tasks.run_folder import TrainingResult
+from heedful.tasks.runs import run_training
 from heedful.training.display import PlainDisplay
 from tests.support.tiny_models import save_model
 
@@ -59,7 +60,7 @@ def run(tmp_path: Path, name: str = "run", labels: str = "ab", **settings: Any) 
 def train(config: ClassificationRun) -> tuple[TrainingResult, str]:
     stream = io.StringIO()
     with PlainDisplay(config.training.max_steps, stream) as display:
-        result = train_classification(config, display=display, device="cpu")
+        result = run_training(config, ClassificationJob.prepare, display=display, device="cpu")
     return result, stream.getvalue()
 
 
@@ -87,7 +88,7 @@ def test_a_finished_run_takes_another_share_without_training_again(tmp_path: Pat
     before = load_model_folder(first.model_folder, ClassifierDescription)
     config = run(tmp_path, model={**model, "naive_bayes": {"num_buckets": 500, "share": 0.8}})
     stream = io.StringIO()
-    again = train_classification(config, display=PlainDisplay(2, stream), resume=True, device="cpu")
+    again = run_training(config, ClassificationJob.prepare, display=PlainDisplay(2, stream), resume=True, device="cpu")
     assert "`model.naive_bayes.share` was 0.5 and is 0.8" in stream.getvalue()
     after = load_model_folder(again.model_folder, ClassifierDescription)
     assert after.description.model.naive_bayes is not None

@@ -13,7 +13,8 @@ from heedful.storage.descriptions import LanguageModelDescription
 from heedful.storage.model_folder import load_model_folder, task_of
 from heedful.tasks.language_modeling.evaluate import find_texts, known_text
 from heedful.tasks.language_modeling.model import TextModel, load_text_model
-from heedful.tasks.language_modeling.train import train_language_model
+from heedful.tasks.language_modeling.train import LanguageModelJob
+from heedful.tasks.runs import run_training
 from heedful.text.symbols import ByteSymbols, SubwordSymbols
 from heedful.training.display import make_display
 from heedful.training.durability.journal import Journal
@@ -63,7 +64,7 @@ def config_of(folder: Path, *overrides: str) -> LanguageModelRun:
 def trained(folder: Path, *overrides: str) -> Path:
     config = config_of(folder, *overrides)
     with make_display(config.training.max_steps) as display:
-        return train_language_model(config, display=display, device="cpu").run_folder
+        return run_training(config, LanguageModelJob.prepare, display=display, device="cpu").run_folder
 
 
 PLAIN = ("model.kind=language_model", "training.memory_len=0", "model.context_len=32", "model.norm=pre")

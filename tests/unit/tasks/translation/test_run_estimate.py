@@ -7,17 +7,17 @@ import pytest
 import torch
 
 from heedful.config.data import DataConfig, LineCorpus
-from heedful.config.models import TransformerConfig
+from heedful.config.models import ModelConfig, RecurrentConfig, TransformerConfig
 from heedful.config.training import TrainingConfig
 from heedful.config.translation import RunConfig
-from heedful.models.build import build_model, count_parameters
-from heedful.tasks.translation.estimate import RunEstimate, estimate_run, num_parameters
+from heedful.models.build import build_model, count_parameters, num_parameters
+from heedful.tasks.translation.estimate import RunEstimate, estimate_run
 
 CORPUS = LineCorpus(source="a", target="b")
 SMALL = {"dim": 64, "num_heads": 4, "hidden_dim": 256, "num_encoder_layers": 2, "num_decoder_layers": 3}
 
 
-def config_of(model: TransformerConfig | None = None, **training: Any) -> RunConfig:
+def config_of(model: ModelConfig | None = None, **training: Any) -> RunConfig:
     return RunConfig(
         name="x",
         data=DataConfig(train=[CORPUS], validation=[CORPUS]),
@@ -46,9 +46,19 @@ def test_the_number_of_parameters_is_that_of_the_model(changes: dict[str, object
     assert num_parameters(config, 120, target_vocab_size) == count_parameters(model)
 
 
-@pytest.mark.parametrize("changes", [{}, {"hidden_dim": 64, "num_encoder_layers": 6}, {"norm": "pre"}])
-def test_the_memory_is_what_the_model_keeps(changes: dict[str, object]) -> None:
-    model_config = TransformerConfig.model_validate({**SMALL, **changes})
+@pytest.mark.parametrize(
+    "model_config",
+    [
+        *(
+            TransformerConfig.model_validate({**SMALL, **changes})
+            for changes in ({}, {"hidden_dim": 64, "num_encoder_layers": 6}, {"norm": "pre"})
+        ),
+        RecurrentConfig(kind="recurrent", dim=64),
+        RecurrentConfig(kind="recurrent", dim=32, num_encoder_layers=1, num_decoder_layers=4),
+    ],
+    ids=["plain", "deep", "pre", "recurrent", "recurrent-deep"],
+)
+def test_the_memory_is_what_the_model_keeps(model_config: ModelConfig) -> None:
     model = build_model(model_config, source_vocab_size=100, target_vocab_size=100, pad_id=0)
     weights = {parameter.data_ptr() for parameter in model.parameters()}
     kept: dict[int, torch.Tensor] = {}

@@ -14,7 +14,7 @@ from heedful.errors import UserError
 from heedful.models import Transformer
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import load_model_folder, restore_model, save_model_folder
-from heedful.storage.quantized_weights import RoundedWeights
+from heedful.storage.quantized_weights import QuantizedWeights
 from heedful.tasks.translation.translator import Translator
 from tests.support.tiny_models import make_model, save_model
 
@@ -183,7 +183,7 @@ def test_models_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
 def test_a_folder_in_int8_translates_as_the_one_it_was_made_from(tmp_path: Path) -> None:
     path = save_model(tmp_path / "float")
     folder = load_model_folder(path, TranslatorDescription)
-    save_model_folder(tmp_path / "int8", replace(folder, weights=RoundedWeights.of(folder.weights)))
+    save_model_folder(tmp_path / "int8", replace(folder, weights=QuantizedWeights.of(folder.weights)))
     rounded, stored = load(path, device="cpu"), load(tmp_path / "int8", device="cpu")
     assert stored.engine == "int8"
     assert stored.translate_detailed(SOURCES, n_best=2) == rounded.translate_detailed(SOURCES, n_best=2)
@@ -196,7 +196,7 @@ def test_a_folder_in_int8_translates_as_the_one_it_was_made_from(tmp_path: Path)
 @pytest.mark.gpu
 def test_a_folder_in_int8_runs_on_a_gpu_as_floats(tmp_path: Path) -> None:
     folder = make_model()
-    save_model_folder(tmp_path / "int8", replace(folder, weights=RoundedWeights.of(folder.weights)))
+    save_model_folder(tmp_path / "int8", replace(folder, weights=QuantizedWeights.of(folder.weights)))
     there, here = (load(tmp_path / "int8", device=device, quantize=None) for device in ("cuda", "cpu"))
     assert isinstance(there.model, Transformer)
     for a, b in zip(there.translate_detailed(SOURCES), here.translate_detailed(SOURCES), strict=True):

@@ -94,7 +94,7 @@ def test_when_memory_runs_out_the_texts_are_remembered_as_if_it_had_not() -> Non
     shape = SHAPE.model_copy(update={"dropout": 0.0})
     smooth, rough = Training(shape), Training(shape)
     rough.state.num_parts = 2
-    failures: list[int] = []
+    failures: list[SegmentBatch] = []
 
     def fails_once(batch: SegmentBatch) -> LossSum:
         if not failures and rough.state.step == 1 and batch.first_row > 0:  # the first part's memory is written by now

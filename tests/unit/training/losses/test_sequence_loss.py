@@ -12,6 +12,7 @@ from heedful.training.loop import start_state
 from heedful.training.losses.cross_entropy import kl_divergence, label_smoothed_cross_entropy, symmetric_kl_divergence
 from heedful.training.losses.sequence import SequenceLoss
 from heedful.training.step import StepSettings, train_step
+from tests.support.families import as_transformer
 
 VOCAB = 17
 
@@ -36,7 +37,9 @@ def model_with(dropout: float) -> Transformer:
         output_bias=True,
     )
     generator = torch.Generator().manual_seed(4)
-    return build_model(shape, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator)
+    return as_transformer(
+        build_model(shape, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator)
+    )
 
 
 def test_without_a_regularizer_it_is_the_cross_entropy_of_the_models_logits(pairs: Batch) -> None:

@@ -2,8 +2,9 @@
 // written down. Each kind is a hook that gives {answers, about, options}: `about` goes into the question, options are
 // {text, isRight, said}, where `said` tells what the model makes of that choice.
 
+import { tokensOf, useBetween, useNamed } from "/insight/attention_map.js";
 import { headOf, spelled } from "/insight/drawing.js";
-import { headFor, sidesOf } from "./figures/attention.js";
+import { headFor, usesIn } from "./figures/attention.js";
 import { useCell } from "./figures/cell.js";
 import { halves, usePositions } from "./figures/positions.js";
 import { useBoth } from "./figures/search.js";
@@ -12,6 +13,7 @@ import { largest, mostWorth, placeOf, sharpest } from "./rules.js";
 import { exampleOf, useAbout, useTrace } from "./traces.js";
 import { chapterWords, decimal } from "./words.js";
 
+const WRITTEN = ["target", "target"]; // from what is being written to what was written before
 const isReady = (...answers) => answers.every((one) => one.status === "ready");
 const byText = (a, b) => (a.text < b.text ? -1 : 1); // an order that does not give the answer away
 
@@ -30,10 +32,10 @@ function nextToken(figure) {
 }
 
 function lookedAt(figure) {
-  const answer = useTrace(exampleOf(figure));
+  const answer = useTrace(exampleOf(figure), {}, usesIn(figure));
   if (!isReady(answer)) return { answers: [answer] };
   const found = headFor(figure, answer);
-  const { rows, columns } = sidesOf(answer.data, found.kind);
+  const { rows, columns } = tokensOf(answer.data, useNamed(answer.data, found.kind));
   const row = placeOf(rows, figure.row) ?? 1;
   const weights = headOf(answer.layers[found.kind][found.layer], found.head)[row];
   const right = largest([...weights]);
@@ -46,7 +48,7 @@ function lookedAt(figure) {
 function topScore(figure) {
   const { answer, question, cell } = useCell(figure);
   if (!isReady(answer, cell)) return { answers: [cell] };
-  const { rows, columns } = sidesOf(answer.data, question.kind);
+  const { rows, columns } = tokensOf(answer.data, useNamed(answer.data, question.kind));
   const right = largest(cell.data.rowScores.map((score) => score ?? -Infinity));
   const options = columns.map((token, at) => ({
     text: spelled(token),
@@ -58,10 +60,10 @@ function topScore(figure) {
 }
 
 function hidden(figure) {
-  const answer = useTrace(exampleOf(figure));
+  const answer = useTrace(exampleOf(figure), {}, [WRITTEN]);
   if (!isReady(answer)) return { answers: [answer] };
   const row = placeOf(answer.data.target.tokens, figure.row) ?? 1;
-  const weights = headOf(answer.layers.decoder.at(-1), -1)[row];
+  const weights = headOf(answer.layers[useBetween(answer.data, ...WRITTEN).name].at(-1), -1)[row];
   const options = answer.data.inputs.map((token, at) => ({
     text: at === 0 ? chapterWords().start : spelled(token),
     isRight: at > row,
@@ -85,10 +87,10 @@ function alikePosition() {
 }
 
 function decoderRuns(figure) {
-  const answer = useTrace(exampleOf(figure));
+  const answer = useTrace(exampleOf(figure), {}, [WRITTEN]);
   if (!isReady(answer)) return { answers: [answer] };
   const steps = answer.data.target.tokens.length;
-  const counts = [1, answer.layers.decoder.length, steps - 1, steps, steps + 4];
+  const counts = [1, answer.layers[useBetween(answer.data, ...WRITTEN).name].length, steps - 1, steps, steps + 4];
   const options = [...new Set(counts)].sort((a, b) => a - b).map((count) => ({
     text: String(count), isRight: count === steps, said: "",
   }));

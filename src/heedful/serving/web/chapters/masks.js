@@ -14,7 +14,7 @@ export const chapter = {
           "could simply copy the answer.",
         zh: "写第三个词元的时候，第四个还不存在。可训练时它是存在的：整句参考译文一次给出，这样所有步骤可以一起计算。如果不小心，每一步都可以直接抄答案。",
       },
-      figure: { kind: "heat", ...KEY, use: "decoder", layer: -1, head: -1 },
+      figure: { kind: "heat", ...KEY, use: ["target", "target"], layer: -1, head: -1 },
     },
     {
       say: {
@@ -32,7 +32,7 @@ export const chapter = {
         zh: "怎么做到的？不是事后把权重改成 0，那样加起来就不是 1 了。而是在 softmax 之前，把分数设成 −∞。e 的负无穷次幂是 0，其余的分享全部权重。",
       },
       formula: "mask",
-      figure: { kind: "cell", ...KEY, use: "decoder", layer: -1, head: 0, row: "meinen" },
+      figure: { kind: "cell", ...KEY, use: ["target", "target"], layer: -1, head: 0, row: "meinen" },
     },
     {
       exercise: {
@@ -43,7 +43,7 @@ export const chapter = {
             "Click a token it cannot see.",
           zh: (word) => `写“${word}”时，输入是开始符号和已经写出的部分。请点一个它看不到的词元。`,
         },
-        figure: { kind: "heat", ...KEY, use: "decoder", layer: -1, head: -1, row: "meinen" },
+        figure: { kind: "heat", ...KEY, use: ["target", "target"], layer: -1, head: -1, row: "meinen" },
       },
     },
     {
@@ -54,7 +54,7 @@ export const chapter = {
           "in the encoder. Whatever else is in the batch, the result for a sentence stays the same.",
         zh: "还有第二种掩码。长短不一的句子放进同一批时，短的要用填充符补齐。填充符不是文字，任何注意力都不许看它，解码器里不许，编码器里也不许。这样，不管同一批里还有什么，一个句子的结果都不会变。",
       },
-      figure: { kind: "heat", ...KEY, use: "encoder", layer: -1, head: -1 },
+      figure: { kind: "heat", ...KEY, use: ["source", "source"], layer: -1, head: -1 },
     },
   ],
 };

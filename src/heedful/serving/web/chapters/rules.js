@@ -1,7 +1,8 @@
 // Rules that find a head by what it does, computed from a trace: so the chapters stay true for every model.
-// A rule names the use of attention it looks at and gives each head a part between 0 and 1; the head with most of it
-// is the one a figure shows. `enough` is how much it takes to say that a head really does so.
+// A rule names the sides its attention looks from and at, and gives each head a part between 0 and 1; the head with
+// most of it is the one a figure shows. `enough` is how much it takes to say that a head really does so.
 
+import { useBetween } from "/insight/attention_map.js";
 import { headOf } from "/insight/drawing.js";
 
 const mean = (values) => (values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : 0);
@@ -32,17 +33,18 @@ function evenness(rows) {
 }
 
 export const RULES = {
-  bestAligning: { kind: "cross", part: onAligned, enough: 0.5 },
-  mostPrevious: { kind: "encoder", part: beside(-1), enough: 0.5 },
-  mostNext: { kind: "encoder", part: beside(1), enough: 0.5 },
-  mostFirst: { kind: "encoder", part: (rows) => mean(rows.map((row) => row[0])), enough: 0.4 },
-  mostEnd: { kind: "encoder", part: (rows) => mean(rows.map((row) => row[row.length - 1])), enough: 0.35 },
-  mostSpread: { kind: "encoder", part: evenness, enough: 0.8 },
+  bestAligning: { use: ["target", "source"], part: onAligned, enough: 0.5 },
+  mostPrevious: { use: ["source", "source"], part: beside(-1), enough: 0.5 },
+  mostNext: { use: ["source", "source"], part: beside(1), enough: 0.5 },
+  mostFirst: { use: ["source", "source"], part: (rows) => mean(rows.map((row) => row[0])), enough: 0.4 },
+  mostEnd: { use: ["source", "source"], part: (rows) => mean(rows.map((row) => row[row.length - 1])), enough: 0.35 },
+  mostSpread: { use: ["source", "source"], part: evenness, enough: 0.8 },
 };
 
 /** The head that follows a rule most: {kind, layer, head, part, isClear}. */
 export function headBy(name, { data, layers }) {
-  const { kind, part, enough } = RULES[name];
+  const { use, part, enough } = RULES[name];
+  const kind = useBetween(data, ...use).name;
   let best = null;
   layers[kind].forEach((layer, number) => {
     for (let head = 0; head < layer.shape[0]; head++) {

@@ -2,7 +2,8 @@
 // nothing here touches the sentence the other views look into.
 
 import { computed, useEffect, useState } from "/insight/vendor/preact.js";
-import { KINDS, unpack } from "/insight/drawing.js";
+import { useBetween } from "/insight/attention_map.js";
+import { layersOf } from "/insight/drawing.js";
 import { get, post, traceNamed } from "../api.js";
 import { model, models } from "../served.js";
 import { state } from "../state.js";
@@ -40,7 +41,7 @@ function ask(path, body) {
 
 function withLayers(data) {
   if (data.format !== "heedful-trace") return { data };
-  return { data, layers: Object.fromEntries(KINDS.map((kind) => [kind, data.attention[kind].map(unpack)])) };
+  return { data, layers: layersOf(data) };
 }
 
 /** The answer to a question: {status: "none" (no path) | "loading" | "ready" | "failed", data, layers, error}. */
@@ -61,8 +62,12 @@ export function useAnswer(path, body = null) {
   return answer.key === key ? answer : { status: "loading" };
 }
 
-export const useTrace = (example, more = {}) =>
-  useAnswer(example === null ? null : "/api/trace", example === null ? null : { ...example, ...more });
+/** The trace of an example; "lacking" where the model has none of the attentions [from, at] the figure is about. */
+export function useTrace(example, more = {}, uses = []) {
+  const answer = useAnswer(example === null ? null : "/api/trace", example === null ? null : { ...example, ...more });
+  const isLacking = answer.status === "ready" && uses.some((use) => !useBetween(answer.data, ...use));
+  return isLacking ? { status: "lacking" } : answer;
+}
 
 /** What there is to know about the trace of an answer beside itself; nothing as long as it is not there. */
 export function useAbout(answer, name, more = {}) {

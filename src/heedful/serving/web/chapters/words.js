@@ -18,6 +18,9 @@ const WORDS = {
     keys: [["n", "next chapter"], ["b", "chapter before"], ["j k", "paragraph"]],
     loading: "Asking the model …",
     failed: (sentence) => `This figure cannot be drawn: ${sentence}`,
+    noSuchUse:
+      "This figure shows a part of a Transformer that the chosen model does not have. `heedful serve` alone brings " +
+      "one that has it.",
     noTranslator:
       "This figure looks into a translation model, and the server has none. `heedful serve` alone brings one.",
     otherModel:
@@ -27,7 +30,7 @@ const WORDS = {
     figure: "Figure",
     stop: ". ",
     place: ({ kind, layer, head }) =>
-      `${WORDS.en.uses[kind]}, layer ${layer + 1}, ${head < 0 ? "mean of all heads" : `head ${head + 1}`}`,
+      `${WORDS.en.nameOfUse(kind)}, layer ${layer + 1}, ${head < 0 ? "mean of all heads" : `head ${head + 1}`}`,
     looks: (from, to, weight) => `“${from}” looks at “${to}” with a weight of ${decimal(weight)}.`,
     hoverRow: "Point at a token on the left, or step to it with Tab, to see where it looks.",
     rules: {
@@ -38,11 +41,10 @@ const WORDS = {
     unclear: (what, part) =>
       `No head of this model really looks at ${what}; this one does most, with ${percent(part)} of its weight.`,
     even: (part) => `It is the most evenly spread of all: ${percent(part)} of what looking everywhere alike would be.`,
-    sides: {
-      encoder: ["source token that looks", "source token looked at"],
-      decoder: ["token being written", "written before"],
-      cross: ["token being written", "source token looked at"],
-    },
+    sides: ({ from, at }) => [
+      from === "source" ? "source token that looks" : "token being written",
+      at === "source" ? "source token looked at" : "written before",
+    ],
     read: "Read", written: "Written so far", likely: "Most probable next tokens", start: "start",
     stepOf: (step, count) => `Step ${step} of ${count}`,
     stepLabel: "step",
@@ -51,8 +53,8 @@ const WORDS = {
       scaled: "divided by √d", unscaled: "not divided", dim: (dim) => `d = ${dim}, √d = ${Math.sqrt(dim).toFixed(1)}. `,
       masked: "−∞", top: (token, weight) => `“${token}” gets ${percent(weight)} of the weight.`,
     },
-    grid: (kind) => `${WORDS.en.uses[kind]}, all heads, one row for each layer`,
-    uses: { encoder: "Encoder", decoder: "Decoder", cross: "Cross-attention" },
+    grid: (kind) => `${WORDS.en.nameOfUse(kind)}, all heads, one row for each layer`,
+    nameOfUse: (name) => ({ encoder: "Encoder", decoder: "Decoder", cross: "Cross-attention" })[name] ?? name,
     find: "Find the head that looks at",
     positions: {
       table: "The table of positions", wave: "Two dimensions of the table", similarity: "How alike two positions are",
@@ -67,7 +69,9 @@ const WORDS = {
     stack: {
       encoder: (count) => `Encoder: ${count} layers, run once`,
       decoder: (count) => `Decoder: ${count} layers, run for each token`,
-      self: "self-attention", masked: "masked self-attention", cross: "cross-attention", feedForward: "feed-forward",
+      attention: (from, at) =>
+        from !== at ? "cross-attention" : from === "source" ? "self-attention" : "masked self-attention",
+      feedForward: "feed-forward",
       embedding: "embedding + positions", output: "projection, softmax",
       toDecoder: "What the encoder made goes to every layer of the decoder.",
     },
@@ -129,13 +133,14 @@ const WORDS = {
     keys: [["n", "下一章"], ["b", "上一章"], ["j k", "段落"]],
     loading: "正在询问模型……",
     failed: (sentence) => `无法画出这幅图：${sentence}`,
+    noSuchUse: "这幅图展示 Transformer 的一个部分，所选的模型没有。不带 --model 运行 heedful serve，自带的模型就有。",
     noTranslator: "这幅图要查看翻译模型的内部，但服务器上没有翻译模型。不带 --model 运行 heedful serve，就有一个自带的。",
     otherModel: "正文讲的是一句英语译成德语。您的模型不做这个方向的翻译，所以图里用的是您自己的句子。",
     openIn: (view) => `在“${view}”视图中打开`,
     figure: "图",
     stop: "。",
     place: ({ kind, layer, head }) =>
-      `${WORDS.zh.uses[kind]}第 ${layer + 1} 层，${head < 0 ? "所有头的平均" : `第 ${head + 1} 个头`}`,
+      `${WORDS.zh.nameOfUse(kind)}第 ${layer + 1} 层，${head < 0 ? "所有头的平均" : `第 ${head + 1} 个头`}`,
     looks: (from, to, weight) => `“${from}”看着“${to}”，权重 ${decimal(weight)}。`,
     hoverRow: "把指针移到左边的词元上，或用 Tab 键走到它，就能看到它在看哪里。",
     rules: {
@@ -145,11 +150,10 @@ const WORDS = {
     clear: (what, part) => `没有哪个头比它更多地看${what}：它有 ${percent(part)} 的权重放在那里。`,
     unclear: (what, part) => `这个模型里没有哪个头真正盯着${what}；这一个看得最多，占它权重的 ${percent(part)}。`,
     even: (part) => `它是看得最分散的一个：达到完全平均时的 ${percent(part)}。`,
-    sides: {
-      encoder: ["在看的源词元", "被看的源词元"],
-      decoder: ["正在写的词元", "此前已写出的"],
-      cross: ["正在写的词元", "被看的源词元"],
-    },
+    sides: ({ from, at }) => [
+      from === "source" ? "在看的源词元" : "正在写的词元",
+      at === "source" ? "被看的源词元" : "此前已写出的",
+    ],
     read: "读到的", written: "已经写出的", likely: "最可能的下一个词元", start: "开始",
     stepOf: (step, count) => `第 ${step} 步，共 ${count} 步`,
     stepLabel: "步",
@@ -158,8 +162,8 @@ const WORDS = {
       scaled: "除以 √d", unscaled: "不除", dim: (dim) => `d = ${dim}，√d = ${Math.sqrt(dim).toFixed(1)}。`,
       masked: "−∞", top: (token, weight) => `“${token}”得到 ${percent(weight)} 的权重。`,
     },
-    grid: (kind) => `${WORDS.zh.uses[kind]}的所有头，每层一行`,
-    uses: { encoder: "编码器", decoder: "解码器", cross: "交叉注意力" },
+    grid: (kind) => `${WORDS.zh.nameOfUse(kind)}的所有头，每层一行`,
+    nameOfUse: (name) => ({ encoder: "编码器", decoder: "解码器", cross: "交叉注意力" })[name] ?? name,
     find: "哪个头最常看",
     positions: {
       table: "位置表", wave: "位置表中的两维", similarity: "两个位置有多相像",
@@ -173,7 +177,8 @@ const WORDS = {
     order: "同样的词，两种顺序",
     stack: {
       encoder: (count) => `编码器：${count} 层，只运行一次`, decoder: (count) => `解码器：${count} 层，每写一个词元运行一次`,
-      self: "自注意力", masked: "带掩码的自注意力", cross: "交叉注意力", feedForward: "前馈网络",
+      attention: (from, at) => (from !== at ? "交叉注意力" : from === "source" ? "自注意力" : "带掩码的自注意力"),
+      feedForward: "前馈网络",
       embedding: "词嵌入 + 位置", output: "线性投影，softmax", toDecoder: "编码器的结果送到解码器的每一层。",
     },
     loss: {

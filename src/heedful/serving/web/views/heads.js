@@ -1,7 +1,7 @@
 // The view "heads": switches for all heads, and what becomes of the translation without those that are off.
 
 import { html, useEffect, useState } from "/insight/vendor/preact.js";
-import { KINDS } from "/insight/drawing.js";
+import { useBetween } from "/insight/attention_map.js";
 import { Card } from "/insight/parts.js";
 import { WithTrace } from "../sentence.js";
 import { extras } from "../tracing.js";
@@ -13,7 +13,7 @@ import { Differing } from "./translate_output.js";
 const NUM_RANKED = 8;
 const NEGLIGIBLE = 0.0005; // a change in the log-probability that three digits do not show
 
-const named = ([kind, layer, head], form) => words()[form](words().kinds[kind], layer + 1, head + 1);
+const named = ([kind, layer, head], form) => words()[form](words().nameOfUse(kind), layer + 1, head + 1);
 
 function Verdict({ trace, found }) {
   const said = words();
@@ -72,17 +72,19 @@ function Grid({ trace, layers, changes, most }) {
   const [pointed, setPointed] = useState(null);
   const names = new Set(off.value.map((head) => nameOf(...head)));
   const weighing = extras.heads.value;
-  // A deep encoder beside a shallow decoder: the decoder's two uses stand one above the other.
-  const isStacked = trace.entropy.encoder.length > 2 * trace.entropy.decoder.length;
+  const depths = trace.attention.map((use) => use.layers.length);
+  const isStacked = Math.max(...depths) > 2 * Math.min(...depths); // the shallow uses stand one above the other
+  const lacking = ["source", "target"].filter((side) => !useBetween(trace, side, side));
   return html`
     <${Card} title=${said.grid} hint=${said.gridHint}>
       <p class="caption" aria-live="polite">${pointed ? about(pointed, trace.entropy, changes) : said.hint}</p>
       <div class=${isStacked ? "head-uses stacked" : "head-uses"}>
-        ${KINDS.map((kind) => html`<${Block}
-          key=${kind} kind=${kind} layers=${layers} entropy=${trace.entropy} changes=${changes} most=${most}
+        ${trace.attention.map((use) => html`<${Block}
+          key=${use.name} use=${use} layers=${layers} entropy=${trace.entropy} changes=${changes} most=${most}
           isOff=${(name) => names.has(name)} onPoint=${setPointed}
         />`)}
       </div>
+      ${lacking.length > 0 && html`<p class="empty">${said.lacking(lacking)}</p>`}
       <p class="legend">
         <span><i class="useful"></i>${said.useful}</span><span><i class="harmful"></i>${said.harmful}</span>
         ${weighing?.status === "loading" && html`
@@ -116,7 +118,9 @@ export function HeadsPage() {
   return html`
     <h1>${said.title}</h1>
     <p class="lead">${said.lead}</p>
-    <${WithTrace}>${({ data, layers }) => html`
+    <${WithTrace}>${({ data, layers }) => data.attention.length === 0
+      ? html`<p class="empty">${said.noHeads}</p>`
+      : html`
       <${Outcome} trace=${data} />
       <${Grid} trace=${data} layers=${layers} changes=${changes} most=${most} />
       ${ranked.value && html`<${Important} most=${most} />`}`}

@@ -2,7 +2,6 @@
 // the state keeps them in one text. Knows the server and the trace; knows nothing of how it is shown.
 
 import { computed, effect, signal } from "/insight/vendor/preact.js";
-import { KINDS } from "/insight/drawing.js";
 import { isAborted, postAbout } from "../api.js";
 import { state } from "../state.js";
 import { extras, trace, want } from "../tracing.js";
@@ -17,7 +16,8 @@ export const nameOf = (kind, layer, head) => `${kind}.${layer}.${head}`;
 
 /** All heads of the traced model as [kind, layer, head]. */
 export function headsIn({ entropy }) {
-  return KINDS.flatMap((kind) => entropy[kind].flatMap((row, layer) => row.map((_, head) => [kind, layer, head])));
+  return Object.entries(entropy).flatMap(([kind, layers]) =>
+    layers.flatMap((row, layer) => row.map((_, head) => [kind, layer, head])));
 }
 
 /** The heads that are off and that the model has, in the order of the model. */

@@ -25,11 +25,12 @@ export function Worth({ change, most }) {
 export function about([kind, layer, head], entropy, changes) {
   const said = words();
   const parts = [said.entropy(entropy[kind][layer][head]), changes && said.change(changes[kind][layer][head])];
-  return `${said.name(said.kinds[kind], layer + 1, head + 1)}: ${parts.filter(Boolean).join(said.listing)}`;
+  return `${said.name(said.nameOfUse(kind), layer + 1, head + 1)}: ${parts.filter(Boolean).join(said.listing)}`;
 }
 
-export function Block({ kind, layers, entropy, changes, most, isOff, onPoint }) {
+export function Block({ use, layers, entropy, changes, most, isOff, onPoint }) {
   const said = words();
+  const { name: kind } = use;
   const box = useRef(null);
   const [reachable, setReachable] = useState("0.0");
   const count = entropy[kind][0].length;
@@ -56,14 +57,15 @@ export function Block({ kind, layers, entropy, changes, most, isOff, onPoint }) 
     </button>`;
   };
   return html`
-    <div class="head-use" role="group" aria-label=${said.kinds[kind]} ref=${box} onKeyDown=${onKeyDown}
+    <div class="head-use" role="group" aria-label=${said.nameOfUse(kind)} ref=${box} onKeyDown=${onKeyDown}
       onMouseLeave=${() => onPoint(null)}>
-      <h3>${said.kinds[kind]} <span>${said.kindHints[kind]}</span></h3>
+      <h3>${said.nameOfUse(kind)} <span>${said.looks(use)}</span></h3>
       <div class="switches" style=${{ gridTemplateColumns: `max-content repeat(${count}, minmax(0, 1fr))` }}>
         ${entropy[kind].map((row, layer) => [
           html`<button
-            key=${`layer ${layer}`} type="button" class="layer" title=${said.toggleLayer(said.kinds[kind], layer + 1)}
-            aria-label=${said.toggleLayer(said.kinds[kind], layer + 1)}
+            key=${`layer ${layer}`} type="button" class="layer"
+            title=${said.toggleLayer(said.nameOfUse(kind), layer + 1)}
+            aria-label=${said.toggleLayer(said.nameOfUse(kind), layer + 1)}
             onClick=${() => toggle(row.map((_, head) => [kind, layer, head]))}
           >${said.layer(layer + 1)}</button>`,
           ...row.map((_, head) => cell(layer, head)),

@@ -1,6 +1,9 @@
 // What the view "heads" says, in English and Chinese.
 
+import { attentionWords } from "/insight/words.js";
 import { language } from "../state.js";
+
+const SIDES = { en: { source: "source", target: "translation" }, zh: { source: "原文", target: "译文" } };
 
 const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
 const times = (change) => Math.exp(Math.abs(change)).toFixed(Math.abs(change) < 2.3 ? 2 : 0);
@@ -10,12 +13,13 @@ const HEADS_WORDS = {
   en: {
     title: "What is each head good for?",
     lead: "Switch heads off and see what the model makes of the sentence without them.",
-    kinds: { encoder: "Encoder", decoder: "Decoder", cross: "Cross" },
-    kindHints: {
-      encoder: "source looks at source",
-      decoder: "translation looks at itself",
-      cross: "translation looks at source",
-    },
+    nameOfUse: attentionWords("en").nameOfUse,
+    looks: ({ from, at }) =>
+      from === at && at === "target" ? "translation looks at itself" : `${SIDES.en[from]} looks at ${SIDES.en[at]}`,
+    noHeads: "This model has no heads to switch off: nothing in it is attention.",
+    lacking: (sides) =>
+      `There is no attention inside ${sides.map((side) => `the ${SIDES.en[side]}`).join(" and ")}: this model reads ` +
+      "one token after the other, and has no heads there to switch off.",
     name: (kind, layer, head) => `${kind}, layer ${layer}, head ${head}`,
     short: (kind, layer, head) => `${kind} ${layer}.${head}`,
     layer: (layer) => `layer ${layer}`,
@@ -53,8 +57,10 @@ const HEADS_WORDS = {
   zh: {
     title: "每个头有什么用？",
     lead: "关掉一些头，看看没有它们，模型会怎样翻译这个句子。",
-    kinds: { encoder: "编码器", decoder: "解码器", cross: "交叉" },
-    kindHints: { encoder: "原文看原文", decoder: "译文看译文", cross: "译文看原文" },
+    nameOfUse: attentionWords("zh").nameOfUse,
+    looks: ({ from, at }) => `${SIDES.zh[from]}看${SIDES.zh[at]}`,
+    noHeads: "这个模型没有可以关掉的头：它不使用注意力。",
+    lacking: (sides) => `${sides.map((side) => SIDES.zh[side]).join("和")}内部没有注意力：这个模型逐个词元地读，那里没有可以关掉的头。`,
     name: (kind, layer, head) => `${kind}第 ${layer} 层第 ${head} 头`,
     short: (kind, layer, head) => `${kind} ${layer}.${head}`,
     layer: (layer) => `第 ${layer} 层`,

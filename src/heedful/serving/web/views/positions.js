@@ -28,7 +28,7 @@ function followTable() {
     const leaving = new AbortController();
     get(wanted, leaving.signal).then(
       ({ kind, table, similarity }) => {
-        const numbers = kind === "none" ? {} : { table: unpack(table), similarity: unpack(similarity) };
+        const numbers = kind === "none" || !table ? {} : { table: unpack(table), similarity: unpack(similarity) };
         shown.value = { address: wanted, kind, table: null, similarity: null, error: null, ...numbers };
       },
       (error) => {
@@ -158,7 +158,7 @@ export function PositionsPage() {
     </div>
     ${error && html`<p class="refusal" role="alert">${said.failed(error)}</p>`}
     ${!error && kind === null && html`<p class="empty">${said.loading}</p>`}
-    ${kind === "none" && html`<p class="none">${said.none}</p>`}
+    ${(kind === "none" || kind === "sequential") && html`<p class="none">${said[kind]}</p>`}
     ${table && html`
       <${Table} kind=${kind} table=${table} dimension=${dimension} position=${position} />
       <${Wave} kind=${kind} table=${table} dimension=${dimension} position=${position} />

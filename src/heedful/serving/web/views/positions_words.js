@@ -12,6 +12,8 @@ const POSITIONS_WORDS = {
       sinusoidal: "They are not learned: sines and cosines of growing wavelengths (section 3.5 of the paper).",
       learned: "They were learned in training, one vector for each position.",
     },
+    sequential:
+      "This model has no table of positions: it reads one token after the other, and so knows where each one stands.",
     none:
       "This model adds no positions at all. For its attention a sentence is a bag of tokens: put in another order, " +
       "it would read the same.",
@@ -64,6 +66,7 @@ const POSITIONS_WORDS = {
       sinusoidal: "这些向量不是学来的，而是波长逐渐变长的正弦和余弦（论文 3.5 节）。",
       learned: "这些向量是训练得来的，每个位置一个。",
     },
+    sequential: "这个模型没有位置表：它逐个词元地读，因此知道每个词元的位置。",
     none: "这个模型不加任何位置信息。对它的注意力来说，句子只是一袋词元，换个顺序读起来也一样。",
     side: "哪一边",
     sides: [["source", "源语言"], ["target", "目标语言"]],

@@ -2,6 +2,7 @@
 // The checkpoint that is chosen here is the one the other views look into.
 
 import { html, signal, useEffect, useState } from "/insight/vendor/preact.js";
+import { useBetween } from "/insight/attention_map.js";
 import { headOf, unpack } from "/insight/drawing.js";
 import { Card } from "/insight/parts.js";
 import { isAborted, post } from "../api.js";
@@ -57,7 +58,9 @@ function ask(run, step) {
 
 function Picture({ data }) {
   const said = words();
-  const last = unpack(data.attention.cross.at(-1));
+  const use = useBetween(data, "target", "source");
+  if (!use) return null;
+  const last = unpack(use.layers.at(-1));
   return html`<${HeatMap}
     weights=${headOf(last, -1)} rows=${data.target.tokens} columns=${data.source.tokens} when=${[data]}
     about=${said.cross} spell=${said.weight}

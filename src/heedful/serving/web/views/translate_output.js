@@ -52,11 +52,11 @@ export function Shaded({ whole, language }) {
       onMouseLeave=${() => setCurrent(null)}>
       ${lines.map((row, line) => html`<p key=${line}>${row.map(show)}</p>`)}
     </div>
-    <${Sureness} words=${all} told=${all[current] ?? null} />`;
+    <${Confidence} words=${all} told=${all[current] ?? null} />`;
 }
 
 /** The legend, and in words either the word that is pointed at or those the model was least sure of. */
-function Sureness({ words: all, told }) {
+function Confidence({ words: all, told }) {
   const said = words();
   const least = [...all]
     .filter((word) => levelOf(word.probability) > 0)
@@ -65,7 +65,7 @@ function Sureness({ words: all, told }) {
     .map((word) => `${word.text} ${percent(word.probability)}`);
   if (all.length === 0) return null;
   return html`
-    <div class="sureness">
+    <div class="confidence">
       <p class="told" title=${said.sureHint}>
         ${told ? numbersOf(told) : least.length > 0 ? said.least(least.join(", ")) : said.allSure}
       </p>
@@ -99,7 +99,7 @@ export function Heard({ sentences, language }) {
         before, html`<span key=${number} class=${warnings.length > 0 ? "doubtful" : ""}>${text}</span>`,
       ])}</p>
     </div>
-    <div class="sureness">
+    <div class="confidence">
       <p class="told">${doubtful > 0 ? said.doubtful(doubtful) : ""} ${said.noShading}</p>
     </div>`;
 }

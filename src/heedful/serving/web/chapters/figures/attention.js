@@ -1,9 +1,10 @@
 // One head on one sentence: lines between the tokens, or a heat map. The head is named, or found by a rule.
 
 import { html, useState } from "/insight/vendor/preact.js";
+import { tokensOf, useBetween, useNamed } from "/insight/attention_map.js";
 import { Painting } from "/insight/parts.js";
 import { drawHeat, headOf, spelled } from "/insight/drawing.js";
-import { headBy, largest, placeOf } from "../rules.js";
+import { RULES, headBy, largest, placeOf } from "../rules.js";
 import { exampleOf, useTrace } from "../traces.js";
 import { chapterWords } from "../words.js";
 import { Figure, stateFor } from "./frame.js";
@@ -11,20 +12,16 @@ import { Figure, stateFor } from "./frame.js";
 const ROW = 27;
 const LEAST = 0.04; // weights below are not drawn: they would be a haze
 
-/** The tokens that look and those that are looked at. */
-export function sidesOf(data, kind) {
-  return {
-    rows: kind === "encoder" ? data.source.tokens : data.target.tokens,
-    columns: kind === "decoder" ? data.inputs : data.source.tokens,
-  };
-}
+/** The sides [from, at] of what a figure shows. */
+export const usesIn = ({ rule, rules = [rule], use }) => (use ? [use] : rules.map((one) => RULES[one].use));
 
 /** The head a figure is about: by its rule, else by its numbers; layer −1 is the last. */
 export function headFor(figure, answer) {
   if (figure.rule) return headBy(figure.rule, answer);
-  const layers = answer.layers[figure.use];
+  const { name: kind } = useBetween(answer.data, ...figure.use);
+  const layers = answer.layers[kind];
   const layer = figure.layer < 0 ? layers.length + figure.layer : Math.min(figure.layer, layers.length - 1);
-  return { kind: figure.use, layer, head: figure.head ?? -1 };
+  return { kind, layer, head: figure.head ?? -1 };
 }
 
 /** What a rule found, in words. */
@@ -71,11 +68,12 @@ export function Lines({ weights, rows, columns, held, onHold, sides }) {
 export function LinesFigure({ figure }) {
   const said = chapterWords();
   const example = exampleOf(figure);
-  const answer = useTrace(example);
+  const answer = useTrace(example, {}, usesIn(figure));
   const [chosen, setChosen] = useState({ figure: null, row: null });
   const isReady = answer.status === "ready";
   const found = isReady ? headFor(figure, answer) : null;
-  const { rows, columns } = isReady ? sidesOf(answer.data, found.kind) : {};
+  const use = isReady ? useNamed(answer.data, found.kind) : null;
+  const { rows, columns } = isReady ? tokensOf(answer.data, use) : {};
   const first = isReady && figure.row ? placeOf(rows, figure.row) : null;
   const held = chosen.figure === figure ? chosen.row : first;
   const weights = isReady ? headOf(answer.layers[found.kind][found.layer], found.head) : null;
@@ -90,15 +88,15 @@ export function LinesFigure({ figure }) {
     stateFor(example, { view: "attention", kind: found.kind, layer: found.layer, head: found.head, held });
   return html`
     <${Figure} name="lines" answers=${[answer]} caption=${caption} open=${open}>${() => html`
-      <${Lines} weights=${weights} rows=${rows} columns=${columns} held=${held} sides=${said.sides[found.kind]}
+      <${Lines} weights=${weights} rows=${rows} columns=${columns} held=${held} sides=${said.sides(use)}
         onHold=${(row) => setChosen({ figure, row })} />`}
     <//>`;
 }
 
 /** A head as a heat map whose axes are named. */
-export function Heat({ weights, rows, columns, kind, marked = null, label }) {
-  const sides = chapterWords().sides[kind];
-  const isMasked = (row, column) => kind === "decoder" && column > row; // what is not written yet
+export function Heat({ weights, rows, columns, use, marked = null, label }) {
+  const sides = chapterWords().sides(use);
+  const isMasked = (row, column) => use.causal && column > row; // what is not written yet
   return html`
     <p class="side">↓ ${sides[0]} · → ${sides[1]}</p>
     <${Painting} when=${[weights, marked]} label=${label}
@@ -108,10 +106,11 @@ export function Heat({ weights, rows, columns, kind, marked = null, label }) {
 export function HeatFigure({ figure }) {
   const said = chapterWords();
   const example = exampleOf(figure);
-  const answer = useTrace(example);
+  const answer = useTrace(example, {}, usesIn(figure));
   const isReady = answer.status === "ready";
   const found = isReady ? headFor(figure, answer) : null;
-  const { rows, columns } = isReady ? sidesOf(answer.data, found.kind) : {};
+  const use = isReady ? useNamed(answer.data, found.kind) : null;
+  const { rows, columns } = isReady ? tokensOf(answer.data, use) : {};
   const marked = isReady && figure.row ? placeOf(rows, figure.row) : null;
   const caption = () => `${said.place(found)}${said.stop}${figure.rule ? foundBy(figure.rule, found) : ""}`;
   const open = () =>
@@ -119,6 +118,6 @@ export function HeatFigure({ figure }) {
   return html`
     <${Figure} name="heat" answers=${[answer]} caption=${caption} open=${open}>${() => html`
       <${Heat} weights=${headOf(answer.layers[found.kind][found.layer], found.head)} rows=${rows} columns=${columns}
-        marked=${marked} kind=${found.kind} label=${caption()} />`}
+        marked=${marked} use=${use} label=${caption()} />`}
     <//>`;
 }

@@ -1,19 +1,20 @@
 // One row of attention from scores to weights, with and without the division by √d.
 
 import { html, useState } from "/insight/vendor/preact.js";
+import { tokensOf, useNamed } from "/insight/attention_map.js";
 import { Choice } from "/insight/parts.js";
 import { headOf, spelled } from "/insight/drawing.js";
 import { largest, placeOf, softmax } from "../rules.js";
 import { exampleOf, useAbout, useTrace } from "../traces.js";
 import { chapterWords, decimal } from "../words.js";
-import { headFor, sidesOf } from "./attention.js";
+import { headFor, usesIn } from "./attention.js";
 import { Figure, stateFor } from "./frame.js";
 
 /** What a figure of this kind asks for once the trace is there: the row, opened at the column with most weight. */
 function cellQuestion(figure, answer) {
   if (answer.status !== "ready") return null;
   const found = headFor(figure, answer);
-  const { rows } = sidesOf(answer.data, found.kind);
+  const { rows } = tokensOf(answer.data, useNamed(answer.data, found.kind));
   const row = placeOf(rows, figure.row) ?? Math.min(1, rows.length - 1);
   const column = largest([...headOf(answer.layers[found.kind][found.layer], found.head)[row]]);
   const { kind, layer, head } = found;
@@ -22,7 +23,7 @@ function cellQuestion(figure, answer) {
 
 export function useCell(figure) {
   const example = exampleOf(figure);
-  const answer = useTrace(example);
+  const answer = useTrace(example, {}, usesIn(figure));
   const question = cellQuestion(figure, answer);
   return { example, answer, question, cell: useAbout(answer, "cell", question) };
 }
@@ -32,8 +33,9 @@ export function CellFigure({ figure }) {
   const { example, answer, question, cell } = useCell(figure);
   const [isScaled, setScaled] = useState(true);
   const isReady = answer.status === "ready" && cell.status === "ready";
-  const { rows, columns } = isReady ? sidesOf(answer.data, question.kind) : {};
-  const root = isReady ? Math.sqrt(cell.data.dim) : 1;
+  const use = isReady ? useNamed(answer.data, question.kind) : null;
+  const { rows, columns } = isReady ? tokensOf(answer.data, use) : {};
+  const root = isReady ? cell.data.divisor : 1;
   const scores = isReady ? cell.data.rowScores.map((one) => (one === null ? null : one * (isScaled ? 1 : root))) : [];
   const weights = softmax(scores);
   const top = largest(weights);
@@ -48,7 +50,7 @@ export function CellFigure({ figure }) {
     <${Figure} name="cell" answers=${[answer, cell]} caption=${caption} open=${open}>${() => html`
       <p class="side">${said.cell.row(spelled(rows[question.row]))}</p>
       <table class="sums">
-        <thead><tr><th scope="col">${said.sides[question.kind][1]}</th>
+        <thead><tr><th scope="col">${said.sides(use)[1]}</th>
           <th scope="col">${isScaled ? said.cell.score : said.cell.raw}</th>
           <th scope="col">${said.cell.weight}</th><td></td></tr></thead>
         <tbody>${columns.map((token, at) => html`

@@ -27,10 +27,11 @@ export function Figure({ name, answers = [], caption = null, open = null, childr
   const said = chapterWords();
   const failed = answers.find((one) => one.status === "failed");
   const isReady = answers.every((one) => one.status === "ready");
-  const isAbsent = answers.some((one) => one.status === "none");
+  const isAbsent = answers.some((one) => one.status === "none" || one.status === "lacking");
+  const isLacking = answers.some((one) => one.status === "lacking");
   return html`
     <figure class="figure" data-figure=${name} data-ready=${isReady} aria-busy=${!isReady && !failed && !isAbsent}>
-      ${isAbsent && html`<p class="empty">${said.noTranslator}</p>`}
+      ${isAbsent && html`<p class="empty">${isLacking ? said.noSuchUse : said.noTranslator}</p>`}
       ${failed && html`<p class="refusal" role="alert">${said.failed(failed.error)}</p>`}
       ${!isReady && !failed && !isAbsent && html`<p class="waiting">${said.loading}</p>`}
       ${isReady && html`${children()}<figcaption>

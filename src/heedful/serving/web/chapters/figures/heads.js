@@ -1,12 +1,13 @@
 // All heads of one use side by side, and the ones that rules find among them.
 
 import { html, useLayoutEffect, useRef, useState } from "/insight/vendor/preact.js";
+import { tokensOf, useNamed } from "/insight/attention_map.js";
 import { useScheme } from "/insight/parts.js";
 import { drawThumbnail, headOf } from "/insight/drawing.js";
 import { headBy } from "../rules.js";
 import { exampleOf, useTrace } from "../traces.js";
 import { chapterWords } from "../words.js";
-import { foundBy, Heat, sidesOf } from "./attention.js";
+import { foundBy, Heat, usesIn } from "./attention.js";
 import { Figure, stateFor } from "./frame.js";
 
 export function Thumbnail({ weights }) {
@@ -19,13 +20,14 @@ export function Thumbnail({ weights }) {
 export function HeadsFigure({ figure }) {
   const said = chapterWords();
   const example = exampleOf(figure);
-  const answer = useTrace(example);
+  const answer = useTrace(example, {}, usesIn(figure));
   const [chosen, setChosen] = useState({ figure: null });
   const isReady = answer.status === "ready";
   const current = chosen.figure === figure ? chosen : { rule: figure.rules[0] };
   const found = isReady ? current.place ?? headBy(current.rule, answer) : null;
   const kind = found?.kind;
-  const { rows, columns } = isReady ? sidesOf(answer.data, kind) : {};
+  const use = isReady ? useNamed(answer.data, kind) : null;
+  const { rows, columns } = isReady ? tokensOf(answer.data, use) : {};
   const caption = () => `${said.place(found)}${said.stop}${current.rule ? foundBy(current.rule, found) : ""}`;
   const open = () => stateFor(example, { view: "attention", kind, layer: found.layer, head: found.head });
   const numbers = isReady ? [...Array(answer.layers[kind][0].shape[0]).keys()] : [];
@@ -50,7 +52,7 @@ export function HeadsFigure({ figure }) {
           </div>
         </div>
         <div><${Heat} weights=${headOf(answer.layers[kind][found.layer], found.head)} rows=${rows} columns=${columns}
-          kind=${kind} label=${caption()} /></div>
+          use=${use} label=${caption()} /></div>
       </div>`}
     <//>`;
 }

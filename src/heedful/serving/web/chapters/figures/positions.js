@@ -22,7 +22,8 @@ export function halves(packed) {
 
 export function usePositions() {
   const model = encodeURIComponent(translator.value?.id ?? "");
-  return useAnswer(model && `/api/positions?model=${model}&length=${LENGTH}&side=source`);
+  const answer = useAnswer(model && `/api/positions?model=${model}&length=${LENGTH}&side=source`);
+  return answer.status === "ready" && !answer.data.table ? { status: "lacking" } : answer;
 }
 
 /** Paint rows of numbers as cells, `part(value)` from −1 to 1: below zero in the warm colour, above in the blue one. */

@@ -1,32 +1,35 @@
 // The model as two towers, each attention in it drawn with its own weights for the example: the mean of all heads.
 
 import { html } from "/insight/vendor/preact.js";
+import { useBetween } from "/insight/attention_map.js";
 import { headOf, spelled } from "/insight/drawing.js";
 import { exampleOf, useTrace } from "../traces.js";
 import { chapterWords } from "../words.js";
 import { Figure, stateFor } from "./frame.js";
 import { Thumbnail } from "./heads.js";
 
+/** The attentions in a layer of each tower, by the sides they look from and at. */
+const TOWERS = { encoder: [["source", "source"]], decoder: [["target", "target"], ["target", "source"]] };
+
 export function StackFigure({ figure }) {
   const said = chapterWords();
   const example = exampleOf(figure);
-  const answer = useTrace(example);
-  const towers = {
-    encoder: [["encoder", said.stack.self]],
-    decoder: [["decoder", said.stack.masked], ["cross", said.stack.cross]],
-  };
+  const answer = useTrace(example, {}, Object.values(TOWERS).flat());
+  const nameOf = ([from, at]) => useBetween(answer.data, from, at).name;
+  const layersOf = (side) => answer.layers[nameOf(TOWERS[side][0])];
   const caption = () => said.stack.toDecoder;
-  const open = () => stateFor(example, { view: "attention", kind: "cross", layer: null, head: -1 });
+  const open = () => stateFor(example, { view: "attention", kind: null, layer: null, head: -1 });
   const Tower = ({ side, tokens }) => html`
     <div class="tower">
-      <p class="side">${said.stack[side](answer.layers[side].length)}</p>
+      <p class="side">${said.stack[side](layersOf(side).length)}</p>
       ${side === "decoder" && html`<div class="ends">${said.stack.output}</div>`}
-      <div class="block names">${towers[side].map(([kind, name]) => html`<span key=${kind}>${name}</span>`)}
+      <div class="block names">
+        ${TOWERS[side].map((use) => html`<span key=${use}>${said.stack.attention(...use)}</span>`)}
         <span>${said.stack.feedForward}</span></div>
-      ${[...answer.layers[side].keys()].reverse().map((layer) => html`
+      ${[...layersOf(side).keys()].reverse().map((layer) => html`
         <div key=${layer} class="block">
           <span class="number">${layer + 1}</span>
-          ${towers[side].map(([kind]) => html`<span
+          ${TOWERS[side].map(nameOf).map((kind) => html`<span
             key=${kind} class="sub" title=${said.place({ kind, layer, head: -1 })}>
             <${Thumbnail} weights=${headOf(answer.layers[kind][layer], -1)} /></span>`)}
           <span class="sub" aria-hidden="true">FFN</span>

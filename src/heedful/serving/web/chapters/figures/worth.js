@@ -1,7 +1,6 @@
 // What a translation loses without each of its heads, one square for each.
 
 import { html } from "/insight/vendor/preact.js";
-import { KINDS } from "/insight/drawing.js";
 import { mostWorth } from "../rules.js";
 import { exampleOf, useAbout, useTrace } from "../traces.js";
 import { chapterWords } from "../words.js";
@@ -27,8 +26,8 @@ export function WorthFigure({ figure }) {
   return html`
     <${Figure} name="worth" answers=${[answer]} caption=${caption} open=${open}>${() => html`
       <p class="side">${said.worth.title}</p>
-      <div class="worths">${KINDS.map((kind) => html`<div key=${kind}>
-        <p class="side">${said.uses[kind]}</p>
+      <div class="worths">${Object.keys(changes).map((kind) => html`<div key=${kind}>
+        <p class="side">${said.nameOfUse(kind)}</p>
         ${changes[kind].map((heads, layer) => html`<p key=${layer} class="squares">
           ${heads.map((change, head) => html`<${Square}
             key=${head} place=${{ kind, layer, head }} change=${change} most=${most} />`)}</p>`)}

@@ -6,21 +6,17 @@ model that nobody watches knows nothing of this. Tests hold the two equal, modul
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.models.transformer import Transformer
-from heedful.nn.layers import DecoderLayer, EncoderLayer
-
-Kind = Literal["encoder", "decoder", "cross"]
-KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
-"""The three uses of attention (section 3.2.3 of the paper): in the encoder, in the decoder, from decoder to encoder."""
+from heedful.errors import UserError
+from heedful.models.interfaces import AttentionUse, EncoderDecoder
 
 Floats = NDArray[np.float32]
 
@@ -54,21 +50,42 @@ def watch_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
             handle.remove()
 
 
-def attention_modules(model: Transformer) -> dict[Kind, list[nn.Module]]:
-    """Return the attention modules of a Transformer by use, first layer first."""
-    encoder = [cast(EncoderLayer, layer) for layer in model.encoder.layers]
-    decoder = [cast(DecoderLayer, layer) for layer in model.decoder.layers]
-    return {
-        "encoder": [layer.self_attention for layer in encoder],
-        "decoder": [layer.self_attention for layer in decoder],
-        "cross": [layer.cross_attention for layer in decoder],
-    }
+def uses_by_name(model: EncoderDecoder) -> dict[str, list[AttentionUse]]:
+    """Return the attentions of a model by what they are called, first layer first."""
+    uses: dict[str, list[AttentionUse]] = {}
+    for use in model.attention_uses():
+        uses.setdefault(use.name, []).append(use)
+    return uses
+
+
+def find_use(model: EncoderDecoder, name: str, layer: int, head: int) -> AttentionUse:
+    """Return one attention of a model; refuse a name, a layer or a head that it does not have."""
+    uses = uses_by_name(model)
+    check_name(name, uses)
+    check_place(("layer", layer, len(uses[name])), ("head", head, uses[name][0].module.num_heads))
+    return uses[name][layer]
+
+
+def check_name(name: str, known: Collection[str]) -> None:
+    """Refuse a use that a model does not have, and name those it has."""
+    if not known:
+        raise UserError(f'`kind` must name an attention of the model, but is "{name}", and the model has none.')
+    if name not in known:
+        *some, last = (f'"{one}"' for one in known)
+        raise UserError(f'`kind` must be {" or ".join(filter(None, [", ".join(some), last]))}, but is "{name}".')
+
+
+def check_place(*places: tuple[str, int, int]) -> None:
+    """Refuse a number, given with its name and its count, that is not there."""
+    for name, value, count in places:
+        if not 0 <= value < count:
+            raise UserError(f"`{name}` must be between 0 and {count - 1}, but is {value}.")
 
 
 @torch.no_grad()
 def forced_pass(
-    model: Transformer, source_ids: Tensor, source_mask: Tensor | None, input_ids: Tensor
-) -> tuple[Tensor, dict[Kind, Tensor]]:
+    model: EncoderDecoder, source_ids: Tensor, source_mask: Tensor | None, input_ids: Tensor
+) -> tuple[Tensor, dict[str, Tensor]]:
     """Let a model read source_ids [batch, source_len] beside input_ids [batch, target_len], the output shifted right.
 
     Returns the log-probabilities of each next token, [batch, target_len, vocab], and the weights of each use,
@@ -77,9 +94,9 @@ def forced_pass(
     with watch_attention(model) as found:
         log_probs = model(source_ids, source_mask, input_ids).float().log_softmax(dim=-1)
     names = {module: name for name, module in model.named_modules()}
-    weights: dict[Kind, Tensor] = {
-        kind: torch.stack([found[names[module]] for module in modules])
-        for kind, modules in attention_modules(model).items()
+    weights = {
+        name: torch.stack([found[names[cast(nn.Module, use.module)]] for use in uses])
+        for name, uses in uses_by_name(model).items()
     }
     return log_probs, weights
 

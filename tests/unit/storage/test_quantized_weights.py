@@ -18,7 +18,7 @@ from heedful.models import build_model
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.folder_files import SpecialIds
 from heedful.storage.model_folder import ModelFolder, load_model_folder, restore_model, save_model_folder, weights_of
-from heedful.storage.quantized_weights import RoundedWeights
+from heedful.storage.quantized_weights import QuantizedWeights
 
 SHAPE = {"dim": 32, "num_heads": 2, "hidden_dim": 64, "num_encoder_layers": 1, "num_decoder_layers": 1}
 
@@ -42,8 +42,8 @@ def make_folder(**settings: Any) -> ModelFolder[TranslatorDescription]:
     )
 
 
-def rounded(folder: ModelFolder[TranslatorDescription]) -> ModelFolder[TranslatorDescription]:
-    return replace(folder, weights=RoundedWeights.of(folder.weights))
+def quantized(folder: ModelFolder[TranslatorDescription]) -> ModelFolder[TranslatorDescription]:
+    return replace(folder, weights=QuantizedWeights.of(folder.weights))
 
 
 def first_logits(engine: Int8Transformer) -> Tensor:
@@ -60,15 +60,15 @@ def test_what_is_stored_computes_what_rounding_at_load_computes(tmp_path: Path, 
     folder = make_folder(
         tying=tying, norm=norm, output_bias=True, positions=LearnedPositions(kind="learned", max_len=20)
     )
-    save_model_folder(tmp_path / "int8", rounded(folder))
+    save_model_folder(tmp_path / "int8", quantized(folder))
     loaded = load_model_folder(tmp_path / "int8", TranslatorDescription)
-    assert isinstance(loaded.weights, RoundedWeights)
+    assert isinstance(loaded.weights, QuantizedWeights)
     assert torch.equal(first_logits(restore_int8(loaded)), first_logits(restore_int8(folder)))
 
 
 def test_everyone_else_reads_floats_within_half_a_step(tmp_path: Path) -> None:
     folder = make_folder()
-    save_model_folder(tmp_path / "int8", rounded(folder))
+    save_model_folder(tmp_path / "int8", quantized(folder))
     loaded = load_model_folder(tmp_path / "int8", TranslatorDescription)
     assert replace(loaded, weights={}) == replace(folder, weights={})
     assert loaded.weights.keys() == folder.weights.keys()
@@ -83,7 +83,7 @@ def test_everyone_else_reads_floats_within_half_a_step(tmp_path: Path) -> None:
 
 def test_bytes_and_scales_are_all_there_is(tmp_path: Path) -> None:
     folder = make_folder(positions=LearnedPositions(kind="learned", max_len=20))
-    save_model_folder(tmp_path / "int8", rounded(folder))
+    save_model_folder(tmp_path / "int8", quantized(folder))
     stored = load_file(tmp_path / "int8" / "model.safetensors")
     matrix = stored["encoder.layers.0.feed_forward.expand.weight"]
     assert (matrix.dtype, tuple(matrix.shape)) == (torch.int8, (64, 32))
@@ -94,13 +94,13 @@ def test_bytes_and_scales_are_all_there_is(tmp_path: Path) -> None:
 
 
 def test_rounding_twice_changes_nothing() -> None:
-    once = RoundedWeights.of(make_folder().weights)
-    assert RoundedWeights.of(once) is once
+    once = QuantizedWeights.of(make_folder().weights)
+    assert QuantizedWeights.of(once) is once
 
 
 def altered(path: Path, name: str, tensor: Tensor | None) -> str:
     """Put another tensor into a folder, seal it again as someone who knows how would, and return the refusal."""
-    save_model_folder(path, rounded(make_folder()))
+    save_model_folder(path, quantized(make_folder()))
     stored = {key: value for key, value in load_file(path / "model.safetensors").items() if key != name}
     if tensor is not None:
         stored[name] = tensor

@@ -5,10 +5,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from heedful.insight.attention_weights import KINDS, attention_modules, entropy, forced_pass, watch_attention
+from heedful.models.attention_weights import entropy, forced_pass, uses_by_name, watch_attention
 from heedful.models.transformer import Transformer
 from heedful.nn.attention import split_heads
-from tests.support.small_models import draw_model
+from tests.support.small_models import USES, draw_model
 
 SOURCE = torch.tensor([[5, 6, 7, 8, 9, 2], [11, 12, 2, 0, 0, 0]])
 INPUTS = torch.tensor([[1, 14, 15, 16, 17], [1, 18, 19, 20, 0]])
@@ -21,7 +21,9 @@ def what_the_kernel_did(model: Transformer, kind: str) -> list[tuple[Tensor, Ten
     """
     seen: list[tuple[Tensor, Tensor]] = []
     handles = []
-    for module in attention_modules(model)[kind]:
+    for use in uses_by_name(model)[kind]:
+        module = use.module
+        assert isinstance(module, nn.Module)
         given: list[Tensor] = []
         handles.append(module.register_forward_pre_hook(lambda _, args, given=given: given.extend(args)))
 
@@ -44,7 +46,7 @@ def what_the_kernel_did(model: Transformer, kind: str) -> list[tuple[Tensor, Ten
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", USES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_weights_shown_give_what_every_head_found(norm: str, kind: str, dtype: torch.dtype) -> None:
     model = draw_model(norm).to(dtype)
@@ -57,7 +59,7 @@ def test_weights_shown_give_what_every_head_found(norm: str, kind: str, dtype: t
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", USES)
 def test_weights_can_be_got_back_from_the_output_of_the_fast_kernel(norm: str, kind: str) -> None:
     # There are fewer keys than features in a head, so that one set of weights only explains what the kernel returned.
     model = draw_model(norm).double()
@@ -81,7 +83,7 @@ def test_watching_changes_no_output_and_leaves_nothing_behind() -> None:
 
 def test_rows_are_distributions_without_weight_on_padding_or_the_future() -> None:
     _, weights = forced_pass(draw_model(), SOURCE, SOURCE != 0, INPUTS)
-    for kind in KINDS:
+    for kind in USES:
         torch.testing.assert_close(weights[kind].sum(dim=-1), torch.ones(weights[kind].shape[:-1]))
     assert not weights["encoder"][:, 1, :, :, 3:].any()
     assert not weights["cross"][:, 1, :, :, 3:].any()
