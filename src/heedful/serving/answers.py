@@ -3,9 +3,11 @@
 Pydantic models: they check what comes in, and they are what /docs shows. Knows nothing of how anything is done.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, PlainValidator, WithJsonSchema
+
+from heedful.serving.multipart import UploadedFile
 
 MAX_TEXTS = 128
 """Of one request; how much text they may have together is for the server to say (limits.py)."""
@@ -72,6 +74,27 @@ class TranslateRequest(WithTexts):
         None, ge=1, le=MAX_BEAM, description="Hypotheses kept per sentence; 1 is greedy; else as the model says."
     )
     details: bool = Field(False, description="Also scores, tokens and warnings.")
+
+
+def _uploaded(value: Any) -> UploadedFile:
+    if not isinstance(value, UploadedFile):
+        raise ValueError("must be a file of a multipart form")
+    return value
+
+
+class WithFile(WithKey):
+    """A request that comes with a file, in a multipart form."""
+
+    file: Annotated[UploadedFile, PlainValidator(_uploaded), WithJsonSchema({"type": "string", "format": "binary"})] = (
+        Field(description="The file; its name ends in .docx, .odt, .epub, .html, .md, .txt, .srt, .vtt, .po, .xlf, …")
+    )
+
+
+class TranslateFileRequest(WithFile):
+    """What `POST /translate_file` takes."""
+
+    source: Code = Field("auto", description="Language of the file; `auto` detects it.")
+    target: Code = Field(description="Language wanted.")
 
 
 class StreamRequest(WithTexts):
@@ -147,6 +170,12 @@ class TranslateAnswer(BaseModel):
     detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None  # noqa: N815
     details: list[Details] | list[list[Details]] | None = None
     warnings: list[dict[str, str]] | list[list[dict[str, str]]] | None = None
+
+
+class TranslatedFile(BaseModel):
+    """What `POST /translate_file` gives."""
+
+    translatedFileUrl: str  # noqa: N815
 
 
 class Language(BaseModel):

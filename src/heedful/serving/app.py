@@ -25,6 +25,7 @@ from heedful.serving.answers import (
     TranslateAnswer,
     TranslateRequest,
 )
+from heedful.serving.file_routes import add_files
 from heedful.serving.following import add_runs
 from heedful.serving.guard import Access, App, Guard
 from heedful.serving.labelling import LabellingEngine
@@ -47,6 +48,7 @@ def make_api(server: Server) -> Api:
     """Return the routes."""
     api = Api(server)
     _add_libretranslate(api)
+    add_files(api)
     _add_own(api)
     add_traces(api)
     _add_other_tasks(api)

@@ -5,6 +5,7 @@ come here, JSON that is too deep, or has NaN, or numbers of thousands of digits 
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -12,11 +13,13 @@ from pydantic import BaseModel, ValidationError
 
 from heedful.errors import UserError
 from heedful.serving.answers import MAX_TEXTS, WithTexts
+from heedful.serving.multipart import MultipartError, parse_multipart
 
 Body = TypeVar("Body", bound=BaseModel)
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
 
 
 class BadRequestError(UserError):
@@ -32,9 +35,11 @@ def fields_of(body: bytes, content_type: str) -> dict[str, Any]:
     kind = content_type.partition(";")[0].strip().lower()
     if kind == FORM:
         return _form(body)
+    if kind == MULTIPART:
+        return _multipart(body, content_type)
     if kind in ("", JSON):
         return _object(body)
-    raise BadRequestError(f"The body must be {JSON} or {FORM}.", 415)
+    raise BadRequestError(f"The body must be {JSON}, {FORM} or {MULTIPART}.", 415)
 
 
 def read_request(schema: type[Body], body: bytes, content_type: str, max_characters: int) -> Body:
@@ -49,7 +54,7 @@ def parse_body(schema: type[Body], body: bytes, content_type: str) -> Body:
     """Read a body as `schema`; in a form, numbers are written as text."""
     fields = fields_of(body, content_type)
     try:
-        return schema.model_validate(fields, strict=not content_type.strip().lower().startswith(FORM))
+        return schema.model_validate(fields, strict=not content_type.strip().lower().startswith((FORM, MULTIPART)))
     except ValidationError as error:
         raise BadRequestError(_sentence(error)) from None
 
@@ -88,6 +93,18 @@ def _form(body: bytes) -> dict[str, Any]:
         pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=2 * MAX_TEXTS)
     except ValueError:
         raise BadRequestError("The body must be a form in UTF-8, but is not.") from None
+    return _gathered(pairs)
+
+
+def _multipart(body: bytes, content_type: str) -> dict[str, Any]:
+    try:
+        return _gathered(parse_multipart(body, content_type))
+    except MultipartError as error:
+        raise BadRequestError(f"The form {error}.") from None
+
+
+def _gathered(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Put the values of a field that comes several times into a list."""
     fields: dict[str, Any] = {}
     for name, value in pairs:
         before = fields.get(name)

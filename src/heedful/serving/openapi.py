@@ -13,11 +13,12 @@ from pydantic import BaseModel, TypeAdapter
 from starlette.responses import Response
 
 from heedful import __version__
-from heedful.serving.answers import Failure
-from heedful.serving.bodies import FORM, JSON
+from heedful.serving.answers import Failure, WithFile
+from heedful.serving.bodies import FORM, JSON, MULTIPART
 
 EVENTS = "text/event-stream"
 TEXT = "text/plain"
+BINARY = "application/octet-stream"
 _FAILURES = {
     400: "Something in the request must be mended; the sentence says what.",
     401: "The API key is missing or wrong.",
@@ -43,7 +44,7 @@ class Description:
     """Of a POST the body, of a GET the query."""
 
     gives: Any = None
-    """The type of the answer, `EVENTS` or `TEXT`; None is any JSON."""
+    """The type of the answer, `EVENTS`, `TEXT` or `BINARY`; None is any JSON."""
 
     tag: str = "heedful"
 
@@ -74,7 +75,9 @@ def describe_routes(routes: Sequence[Description]) -> dict[str, Any]:
         if parameters := _parameters(route, shared.get("$defs", {})):
             about["parameters"] = parameters
         if route.method == "POST":
-            content = {kind: {"schema": schema_of(route.takes)} for kind in (JSON, FORM)}
+            is_file = route.takes is not None and issubclass(route.takes, WithFile)
+            kinds = (MULTIPART,) if is_file else (JSON, FORM)
+            content = {kind: {"schema": schema_of(route.takes)} for kind in kinds}
             about["requestBody"] = {"required": True, "content": content}
         paths.setdefault(route.path, {})[route.method.lower()] = about
     description = "Translation by your own models. The first three routes speak LibreTranslate's language."
@@ -89,6 +92,8 @@ def describe_routes(routes: Sequence[Description]) -> dict[str, Any]:
 def _success(route: Description, schema_of: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     if route.gives == TEXT:
         return {"description": "As text.", "content": {TEXT: {"schema": {"type": "string"}}}}
+    if route.gives == BINARY:
+        return {"description": "The file.", "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}
     if route.gives == EVENTS:
         fields = {name: {"type": "string"} for name in ("event", "data")}
         schema = {"type": "object", "properties": fields, "required": list(fields)}
