@@ -1,5 +1,6 @@
-"""Multipart forms: what curl, browsers and Python send is read; anything else is refused, in time linear in its size."""
+"""Multipart forms: what clients send is read; anything else is refused, in time linear in its size."""
 
+import contextlib
 import time
 
 import pytest
@@ -89,8 +90,6 @@ def test_a_form_in_a_form_is_text() -> None:
 def test_the_time_of_reading_is_linear(head: bytes) -> None:
     body = form(*[head] * 300)
     started = time.process_time()
-    try:
+    with contextlib.suppress(MultipartError):
         parse_multipart(body, KIND)
-    except MultipartError:
-        pass
     assert time.process_time() - started < 0.5
