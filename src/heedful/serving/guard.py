@@ -285,9 +285,10 @@ def _key_in_fields(body: bytes, content_type: str, query: bytes) -> str | None:
     """Find the key where LibreTranslate's clients put it: in the body or in the query."""
     for content, kind in ((body, content_type), (query, FORM)):
         try:
-            key = fields_of(content, kind).get("api_key")
+            fields = fields_of(content, kind)
         except BadRequestError:
             continue
+        key = fields.get("api_key") or fields.get("apiKey")  # so a client of npm's spells it
         if isinstance(key, str) and key:
             return key
     return None
