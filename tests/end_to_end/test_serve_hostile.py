@@ -74,7 +74,12 @@ def assert_refused(answer: Answer, *statuses: int) -> None:
 
 
 JSON_HEADER = "Content-Type: application/json"
+MULTIPART_HEADER = "Content-Type: multipart/form-data; boundary=x"
 GOOD = json.dumps({"q": "where", "source": "en", "target": "de"}).encode()
+
+
+def part(name: bytes, value: bytes = b"where") -> bytes:
+    return b'--x\r\nContent-Disposition: form-data; name="' + name + b'"\r\n\r\n' + value + b"\r\n"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +97,20 @@ GOOD = json.dumps({"q": "where", "source": "en", "target": "de"}).encode()
         (b"\x80\x81\x82", [JSON_HEADER], 400),
         (b"q=%80%81&target=de", ["Content-Type: application/x-www-form-urlencoded"], 400),
         (b"&" * 100_000, ["Content-Type: application/x-www-form-urlencoded"], 400),
-        (b"--x\r\n", ["Content-Type: multipart/form-data; boundary=x"], 415),
+        (b"--x\r\n", [MULTIPART_HEADER], 400),
+        (b"", [MULTIPART_HEADER], 400),
+        (GOOD, ["Content-Type: multipart/form-data"], 400),
+        (part(b"q") + part(b"target", b"de") + b"--x--", [MULTIPART_HEADER + ";" * 50_000], 400),
+        (part(b"q") * 15_000 + b"--x--", [MULTIPART_HEADER], 400),
+        (part(b"q;" + b";" * 7_000) * 120 + b"--x--", [MULTIPART_HEADER], 400),
+        (part(b"q" * 1_000_000) + b"--x--", [MULTIPART_HEADER], 400),
+        (b"--x\r\n" + b"A: b\r\n" * 150_000, [MULTIPART_HEADER], 400),
+        (b"--x\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n" * 18_000, [MULTIPART_HEADER], 400),
+        (part(b"q", b"\x80xyzzy-canary") + part(b"target", b"de") + b"--x--", [MULTIPART_HEADER], 400),
+        (part(b"q") + part(b"target", b"de") * 2 + b"--x--", [MULTIPART_HEADER], 400),
+        (part(b'xyzzy-canary"; filename="a') * 250 + b"--x--", [MULTIPART_HEADER], 400),
+        (part(b"q", b"where " * 5_000) + part(b"target", b"de") + b"--x--", [MULTIPART_HEADER], 413),
+        (part(b"q", b"where " * 200_000) + part(b"target", b"de") + b"--x--", [MULTIPART_HEADER], 413),
         (GOOD, ["Content-Length: -1", JSON_HEADER], 400),
         (GOOD, [JSON_HEADER, *(f"X-{number}: {'v' * 50}" for number in range(20_000))], 400),
         (json.dumps({"q": CANARY * 5000, "target": "de"}).encode(), [JSON_HEADER], 413),
@@ -110,7 +128,20 @@ GOOD = json.dumps({"q": "where", "source": "en", "target": "de"}).encode()
         "not UTF-8",
         "form not UTF-8",
         "form of nothing",
-        "multipart",
+        "multipart without an end",
+        "multipart of nothing",
+        "multipart without a boundary",
+        "multipart with 50,000 semicolons for its type",
+        "multipart of 15,000 parts",
+        "multipart with semicolons for names",
+        "multipart with a name of a megabyte",
+        "multipart with endless headers",
+        "multipart in multipart",
+        "multipart not UTF-8",
+        "multipart with a field twice",
+        "multipart of files",
+        "multipart with too many characters",
+        "multipart of more than a megabyte",
         "negative length",
         "20,000 headers",
         "too many characters",
@@ -186,6 +217,54 @@ def test_every_wrong_field_of_what_the_page_asks_is_refused(
 )
 def test_wrong_addresses_are_refused(server: ServerProcess, path: str, status: int) -> None:
     assert_refused(send(server, b"", path=path, method="GET"), status)
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("q=" + CANARY * 10_000, 400),
+        ("q=" + "a" * 30_000 + "&target=de", 413),
+        ("q=" + "%61" * 20_001 + "&target=de", 413),
+        ("q=%ff%fe&target=de", 400),
+        ("q=\ufffd&target=de", 400),
+        ("q=a&target=de&target=de", 400),
+        ("&".join(["q=a"] * 250) + "&target=de", 400),
+        ("&" * 60_000, 400),
+        ("q=a&" * 15_000 + "target=de", 400),
+        ("q=a&target=de&beam=NaN", 400),
+        ("q=a&target=de&beam=" + "9" * 60_000, 400),
+        ("q=a&target=de&api_key=wrong&api_key=" + CANARY, 400),
+        ("q%5B%5D=a&target=de", 400),
+        ("q=a&target=" + "x" * 17, 400),
+        ("target=de", 400),
+        ("?", 400),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_bad_query_is_answered_with_4xx_within_a_second(server: ServerProcess, query: str, status: int) -> None:
+    answer = send(server, b"", path=f"/translate?{query}")
+    assert_refused(answer, status)
+    assert list(json.loads(answer.body)) == ["error"]
+    assert_refused(send(server, b"", path=f"/suggest?{query}"))
+    detected = send(server, b"", path=f"/detect?{query}")
+    assert detected.status < 500
+    assert detected.seconds < 1
+
+
+def test_hostile_forms_leave_nothing_behind(server: ServerProcess) -> None:
+    bodies = [
+        part(b"q" * 1_900) * 290,
+        part(b"q;" + b";" * 1_900) * 290,
+        part(b"q", b"a" * 900_000),
+        part(b"q") * 9_000,
+    ]
+    for body in bodies:
+        send(server, body + b"--x--", MULTIPART_HEADER)
+    before = server.memory_mb()
+    for _ in range(10):
+        for body in bodies:
+            assert_refused(send(server, body + b"--x--", MULTIPART_HEADER))
+    assert server.memory_mb() - before < 20
 
 
 def test_a_body_without_an_end_is_cut_off(server: ServerProcess) -> None:
@@ -308,10 +387,11 @@ def connect_without_waiting(server: ServerProcess) -> socket.socket:
     return connection
 
 
-def test_every_route_but_health_asks_for_the_key(server: ServerProcess) -> None:
+def test_every_route_but_the_open_ones_asks_for_the_key(server: ServerProcess) -> None:
     schema = json.loads(send(server, b"", path="/openapi.json", method="GET").body)
     routes = [(path, method.upper()) for path, methods in schema["paths"].items() for method in methods]
     assert len(routes) >= 18
+    open_routes = {"/health": 200, "/languages": 200, "/frontend/settings": 200, "/download_file/{secret}": 404}
     pages = ("/", "/web/app.js", "/insight/page.css", "/docs", "/docs.js", "/openapi.json", "/nothing")
     for path, method in [*routes, *((page, "GET") for page in pages)]:
         for header in ("", "Authorization: Bearer wrong\r\n", "X-API-Key: \r\n", "Authorization: Basic !\r\n"):
@@ -319,7 +399,7 @@ def test_every_route_but_health_asks_for_the_key(server: ServerProcess) -> None:
                 f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{header}Content-Length: 0\r\n\r\n"
             )
             answer = raw(server, head.encode())
-            assert answer.status == (200 if path == "/health" else 401), (path, method, header)
+            assert answer.status == open_routes.get(path, 401), (path, method, header)
     assert raw(server, b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").status == 200
 
 
