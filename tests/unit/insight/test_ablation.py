@@ -9,9 +9,9 @@ from torch import nn
 
 from heedful.errors import UserError
 from heedful.insight.ablation import Head, Layer, ablate, head_changes, switched_off
-from heedful.insight.attention_weights import uses_by_name, watch_attention
 from heedful.insight.attribution import attribute
 from heedful.insight.trace import trace_translation
+from heedful.models.attention_weights import uses_by_name, watch_attention
 from heedful.models.transformer import Transformer
 from tests.support.small_models import SENTENCE, USES, draw_model, small_translator
 

@@ -8,9 +8,9 @@ import pytest
 
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import HeedfulError, UserError
-from heedful.insight.tokens import Token, merge_words, target_tokens
 from heedful.insight.trace import trace_translation
 from heedful.tasks.translation.load import load_translator
+from heedful.text.tokens import Token, merge_words, target_tokens
 from tests.support.small_models import SENTENCE, small_translator
 from tests.support.tiny_models import save_model
 
