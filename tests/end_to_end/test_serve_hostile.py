@@ -3,7 +3,6 @@
 The server runs with a key, so that every request here also shows that the key is asked for.
 """
 
-import asyncio
 import gzip
 import json
 import random
@@ -20,18 +19,16 @@ from typing import Any
 import hypothesis
 import pytest
 import schemathesis
-from benchmarks.load import Answer, ServerProcess, exchange
+from benchmarks.load import ServerProcess
 from schemathesis import GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
 from heedful.storage.model_folder import save_model_folder
 from tests.support.classifier_folders import make_folder
+from tests.support.hostile_requests import CANARY, GOOD, JSON_HEADER, KEY, assert_refused, raw, send
 from tests.support.language_model_folders import write_language_model
 from tests.support.run_folders import make_run
 from tests.support.tiny_models import save_model
-
-KEY = "a-key-of-this-test"
-CANARY = "xyzzy-canary"
 
 
 @pytest.fixture(scope="module")
@@ -46,40 +43,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
         yield process
         assert "Traceback" not in "".join(process.log)
         assert CANARY not in "".join(process.log)
-
-
-def send(server: ServerProcess, body: bytes, *headers: str, path: str = "/translate", method: str = "POST") -> Answer:
-    given = [f"Host: {server.host}:{server.port}", f"Authorization: Bearer {KEY}", "Connection: close", *headers]
-    if not any(header.lower().startswith(("content-length", "transfer-encoding")) for header in headers):
-        given.append(f"Content-Length: {len(body)}")
-    head = "\r\n".join([f"{method} {path} HTTP/1.1", *given])
-    return raw(server, head.encode() + b"\r\n\r\n" + body)
-
-
-def raw(server: ServerProcess, request: bytes) -> Answer:
-    async def bounded() -> Answer:
-        async with asyncio.timeout(5):
-            return await exchange(server, request)
-
-    started = time.monotonic()
-    answer = asyncio.run(bounded())
-    return Answer(answer.status, answer.headers, answer.body, time.monotonic() - started)
-
-
-def assert_refused(answer: Answer, *statuses: int) -> None:
-    assert answer.status in (statuses or range(400, 500)), answer
-    assert answer.seconds < 1
-    assert CANARY.encode() not in answer.body
-    assert b"Traceback" not in answer.body
-
-
-JSON_HEADER = "Content-Type: application/json"
-MULTIPART_HEADER = "Content-Type: multipart/form-data; boundary=x"
-GOOD = json.dumps({"q": "where", "source": "en", "target": "de"}).encode()
-
-
-def part(name: bytes, value: bytes = b"where") -> bytes:
-    return b'--x\r\nContent-Disposition: form-data; name="' + name + b'"\r\n\r\n' + value + b"\r\n"
 
 
 @pytest.mark.parametrize(
@@ -97,20 +60,6 @@ def part(name: bytes, value: bytes = b"where") -> bytes:
         (b"\x80\x81\x82", [JSON_HEADER], 400),
         (b"q=%80%81&target=de", ["Content-Type: application/x-www-form-urlencoded"], 400),
         (b"&" * 100_000, ["Content-Type: application/x-www-form-urlencoded"], 400),
-        (b"--x\r\n", [MULTIPART_HEADER], 400),
-        (b"", [MULTIPART_HEADER], 400),
-        (GOOD, ["Content-Type: multipart/form-data"], 400),
-        (part(b"q") + part(b"target", b"de") + b"--x--", [MULTIPART_HEADER + ";" * 50_000], 400),
-        (part(b"q") * 15_000 + b"--x--", [MULTIPART_HEADER], 400),
-        (part(b"q;" + b";" * 7_000) * 120 + b"--x--", [MULTIPART_HEADER], 400),
-        (part(b"q" * 1_000_000) + b"--x--", [MULTIPART_HEADER], 400),
-        (b"--x\r\n" + b"A: b\r\n" * 150_000, [MULTIPART_HEADER], 400),
-        (b"--x\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n" * 18_000, [MULTIPART_HEADER], 400),
-        (part(b"q", b"\x80xyzzy-canary") + part(b"target", b"de") + b"--x--", [MULTIPART_HEADER], 400),
-        (part(b"q") + part(b"target", b"de") * 2 + b"--x--", [MULTIPART_HEADER], 400),
-        (part(b'xyzzy-canary"; filename="a') * 250 + b"--x--", [MULTIPART_HEADER], 400),
-        (part(b"q", b"where " * 5_000) + part(b"target", b"de") + b"--x--", [MULTIPART_HEADER], 413),
-        (part(b"q", b"where " * 200_000) + part(b"target", b"de") + b"--x--", [MULTIPART_HEADER], 413),
         (GOOD, ["Content-Length: -1", JSON_HEADER], 400),
         (GOOD, [JSON_HEADER, *(f"X-{number}: {'v' * 50}" for number in range(20_000))], 400),
         (json.dumps({"q": CANARY * 5000, "target": "de"}).encode(), [JSON_HEADER], 413),
@@ -128,20 +77,6 @@ def part(name: bytes, value: bytes = b"where") -> bytes:
         "not UTF-8",
         "form not UTF-8",
         "form of nothing",
-        "multipart without an end",
-        "multipart of nothing",
-        "multipart without a boundary",
-        "multipart with 50,000 semicolons for its type",
-        "multipart of 15,000 parts",
-        "multipart with semicolons for names",
-        "multipart with a name of a megabyte",
-        "multipart with endless headers",
-        "multipart in multipart",
-        "multipart not UTF-8",
-        "multipart with a field twice",
-        "multipart of files",
-        "multipart with too many characters",
-        "multipart of more than a megabyte",
         "negative length",
         "20,000 headers",
         "too many characters",
@@ -217,54 +152,6 @@ def test_every_wrong_field_of_what_the_page_asks_is_refused(
 )
 def test_wrong_addresses_are_refused(server: ServerProcess, path: str, status: int) -> None:
     assert_refused(send(server, b"", path=path, method="GET"), status)
-
-
-@pytest.mark.parametrize(
-    ("query", "status"),
-    [
-        ("q=" + CANARY * 10_000, 400),
-        ("q=" + "a" * 30_000 + "&target=de", 413),
-        ("q=" + "%61" * 20_001 + "&target=de", 413),
-        ("q=%ff%fe&target=de", 400),
-        ("q=\ufffd&target=de", 400),
-        ("q=a&target=de&target=de", 400),
-        ("&".join(["q=a"] * 250) + "&target=de", 400),
-        ("&" * 60_000, 400),
-        ("q=a&" * 15_000 + "target=de", 400),
-        ("q=a&target=de&beam=NaN", 400),
-        ("q=a&target=de&beam=" + "9" * 60_000, 400),
-        ("q=a&target=de&api_key=wrong&api_key=" + CANARY, 400),
-        ("q%5B%5D=a&target=de", 400),
-        ("q=a&target=" + "x" * 17, 400),
-        ("target=de", 400),
-        ("?", 400),
-    ],
-    ids=lambda value: str(value)[:30],
-)
-def test_a_bad_query_is_answered_with_4xx_within_a_second(server: ServerProcess, query: str, status: int) -> None:
-    answer = send(server, b"", path=f"/translate?{query}")
-    assert_refused(answer, status)
-    assert list(json.loads(answer.body)) == ["error"]
-    assert_refused(send(server, b"", path=f"/suggest?{query}"))
-    detected = send(server, b"", path=f"/detect?{query}")
-    assert detected.status < 500
-    assert detected.seconds < 1
-
-
-def test_hostile_forms_leave_nothing_behind(server: ServerProcess) -> None:
-    bodies = [
-        part(b"q" * 1_900) * 290,
-        part(b"q;" + b";" * 1_900) * 290,
-        part(b"q", b"a" * 900_000),
-        part(b"q") * 9_000,
-    ]
-    for body in bodies:
-        send(server, body + b"--x--", MULTIPART_HEADER)
-    before = server.memory_mb()
-    for _ in range(10):
-        for body in bodies:
-            assert_refused(send(server, body + b"--x--", MULTIPART_HEADER))
-    assert server.memory_mb() - before < 20
 
 
 def test_a_body_without_an_end_is_cut_off(server: ServerProcess) -> None:
