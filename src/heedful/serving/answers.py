@@ -113,6 +113,21 @@ class DetectRequest(WithTexts):
     q: Text | Annotated[list[Text], Field(max_length=MAX_TEXTS)] = Field(description="A text, or a list.")
 
 
+class SuggestRequest(WithTexts):
+    """What `POST /suggest` takes."""
+
+    name_of_texts = "q + s"
+    q: Text = Field(min_length=1, description="The text.")
+    s: Text = Field(min_length=1, description="The better translation of it.")
+    source: Code = Field(min_length=1, description="Language of the text.")
+    target: Code = Field(min_length=1, description="Language of the translation.")
+
+    @property
+    def texts(self) -> list[str]:
+        """The text and its translation."""
+        return [self.q, self.s]
+
+
 class ClassifyRequest(WithTexts):
     """What `POST /api/classify` takes."""
 
@@ -178,8 +193,43 @@ class TranslatedFile(BaseModel):
     translatedFileUrl: str  # noqa: N815
 
 
+class Success(BaseModel):
+    """What `POST /suggest` gives."""
+
+    success: bool
+
+
+class LanguageName(BaseModel):
+    """A language, or `auto`."""
+
+    code: str
+    name: str
+
+
+class FrontendLanguages(BaseModel):
+    """What a page begins with."""
+
+    source: LanguageName
+    target: LanguageName | None
+
+
+class FrontendSettings(BaseModel):
+    """What `GET /frontend/settings` gives, in LibreTranslate's words."""
+
+    charLimit: int  # noqa: N815
+    frontendTimeout: int  # noqa: N815
+    """Milliseconds to wait for somebody who types."""
+
+    apiKeys: bool  # noqa: N815
+    keyRequired: bool  # noqa: N815
+    suggestions: bool
+    filesTranslation: bool  # noqa: N815
+    supportedFilesFormat: list[str]  # noqa: N815
+    language: FrontendLanguages
+
+
 class Language(BaseModel):
-    """A language that can be translated from, and what into."""
+    """A language, and what it can be translated into: nothing where it is only a target."""
 
     code: str
     name: str

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from heedful.serving.bodies import BadRequestError, fields_of
+from heedful.serving.bodies import FORM, BadRequestError, fields_of
 from heedful.serving.callers import begin_request, client_at
 from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
@@ -31,8 +31,9 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-OPEN_ROUTES = frozenset({"/health"})
-"""Answer without the key: a supervisor must be able to ask whether the process lives."""
+OPEN_ROUTES = frozenset({"/health", "/languages", "/frontend/settings"})
+"""Answer without the key: a supervisor must be able to ask whether the process lives, and LibreTranslate's clients ask
+for the others before their user has given them a key."""
 
 OPEN_FOLDER = "/download_file/"
 """Answers without the key, too: the names in it are secrets, and browsers follow links without a key."""
@@ -204,8 +205,15 @@ class Guard:
         wanted = self._access.api_key
         if wanted is None or scope["path"] in OPEN_ROUTES or scope["path"].startswith(OPEN_FOLDER):
             return
-        given = _key_in_headers(headers) or await self._preparation.read(lambda: _key_in_body(headers, body), len(body))
-        if given is None or not hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode()):
+        if not (given := _key_in_headers(headers)):
+            query, kind = scope.get("query_string", b""), headers.get("content-type", "")
+            num_bytes = len(body) + len(query)
+            field = await self._preparation.read(lambda: _key_in_fields(body, kind, query), num_bytes)
+            if field is not None and not _is_same(field, wanted):
+                # As LibreTranslate has it; its clients tell by the status that the key is to be mended.
+                raise BadRequestError("The API key must be one of this server's, but is not.", 403)
+            given = field
+        if given is None or not _is_same(given, wanted):
             raise UnauthorizedError("A valid API key must be given, as `Authorization: Bearer KEY`.", 401)
 
 
@@ -273,13 +281,21 @@ def _key_in_headers(headers: dict[str, str]) -> str | None:
     return headers.get("x-api-key")
 
 
-def _key_in_body(headers: dict[str, str], body: bytes) -> str | None:
-    """Find the key where LibreTranslate's clients put it."""
-    try:
-        key = fields_of(body, headers.get("content-type", "")).get("api_key")
-    except BadRequestError:
-        return None
-    return key if isinstance(key, str) else None
+def _key_in_fields(body: bytes, content_type: str, query: bytes) -> str | None:
+    """Find the key where LibreTranslate's clients put it: in the body or in the query."""
+    for content, kind in ((body, content_type), (query, FORM)):
+        try:
+            fields = fields_of(content, kind)
+        except BadRequestError:
+            continue
+        key = fields.get("api_key") or fields.get("apiKey")  # so a client of npm's spells it
+        if isinstance(key, str) and key:
+            return key
+    return None
+
+
+def _is_same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
 
 
 async def _wait_until_gone(receive: Receive) -> Message:

@@ -36,6 +36,9 @@ class Limits:
     max_text_trace_characters: int = 8_000
     """What a language model reads before the part that is looked at."""
 
+    max_suggestions_bytes: int = 64 << 20
+    """Of the file of suggestions: some half a million sentences."""
+
     max_runs: int = 200
     max_journal_rows: int = 5_000
     """Of one answer, a megabyte or so; whoever wants more asks again."""

@@ -19,10 +19,11 @@ from heedful.serving.bodies import FORM, JSON, MULTIPART
 EVENTS = "text/event-stream"
 TEXT = "text/plain"
 BINARY = "application/octet-stream"
+_IN_THE_QUERY = "Fields may also come in the query of the address: all of them without a body, or some beside a form."
 _FAILURES = {
     400: "Something in the request must be mended; the sentence says what.",
     401: "The API key is missing or wrong.",
-    403: "Asked under another name, or by a page of another origin.",
+    403: "A wrong `api_key`; asked under another name, or by a page of another origin; or not done by this server.",
     404: "There is nothing of that name.",
     413: "Too much in one request.",
     415: "A body that is neither JSON nor a form, or that is compressed.",
@@ -76,11 +77,13 @@ def describe_routes(routes: Sequence[Description]) -> dict[str, Any]:
             about["parameters"] = parameters
         if route.method == "POST":
             is_file = route.takes is not None and issubclass(route.takes, WithFile)
-            kinds = (MULTIPART,) if is_file else (JSON, FORM)
+            kinds = (MULTIPART,) if is_file else (JSON, FORM, MULTIPART)
             content = {kind: {"schema": schema_of(route.takes)} for kind in kinds}
             about["requestBody"] = {"required": True, "content": content}
+            if not is_file:
+                about["description"] += f"\n\n{_IN_THE_QUERY}"
         paths.setdefault(route.path, {})[route.method.lower()] = about
-    description = "Translation by your own models. The first three routes speak LibreTranslate's language."
+    description = "Translation by your own models. The routes outside of /api/ speak LibreTranslate's language."
     return {
         "openapi": "3.1.0",
         "info": {"title": "Heedful", "version": __version__, "description": description},
