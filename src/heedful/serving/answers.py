@@ -62,7 +62,7 @@ class TranslateRequest(WithTexts):
     )
     source: Code = Field("auto", description="Language of the text; `auto` detects it.")
     target: Code = Field(description="Language wanted.")
-    format: Literal["text"] = Field("text", description="Only plain text is translated.")
+    format: Literal["text", "html"] = Field("text", description="With `html`, markup is kept and moves with its words.")
     alternatives: int = Field(
         0,
         ge=0,

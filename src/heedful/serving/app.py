@@ -29,6 +29,7 @@ from heedful.serving.answers import (
 from heedful.serving.file_routes import add_files
 from heedful.serving.following import add_runs
 from heedful.serving.guard import Access, App, Guard
+from heedful.serving.html_texts import translate_html
 from heedful.serving.labelling import LabellingEngine
 from heedful.serving.libretranslate import add_surroundings
 from heedful.serving.measures import CONTENT_TYPE
@@ -76,6 +77,8 @@ def _add_libretranslate(api: Api) -> None:
         source = None if asked.source == "auto" else asked.source
         wanted = TranslationRequest(source, asked.target, asked.beam, asked.alternatives + 1)
         engine = server.engines.find_translator(asked.model, wanted)
+        if asked.format == "html":
+            return await translate_html(server, engine, asked, wanted)
         num_characters = sum(map(len, asked.texts))
         planner = engine.translator.planner
         plans = await server.preparation.prepare(lambda: planner.plan(asked.texts, wanted), num_characters)

@@ -90,7 +90,7 @@ async def _translate_file(server: Server, kept: KeptFiles, asked: TranslateFileR
     wanted = TranslationRequest(found, asked.target)
     done: list[Translated] = []
     for start in range(0, len(document.passages), _PASSAGES_AT_ONCE):
-        done += await _translate(server, engine, document.passages[start : start + _PASSAGES_AT_ONCE], wanted)
+        done += await translate_passages(server, engine, document.passages[start : start + _PASSAGES_AT_ONCE], wanted)
     written = await server.preparation.render(lambda: document.write([one.segments for one in done]), len(data))
     ending = PurePath(name).suffix
     shown = f"{PurePath(name).stem[:_LONGEST_NAME]}.{asked.target}{ending}"
@@ -108,7 +108,7 @@ def _bounded(document: Document, limit: int) -> Document:
     return document
 
 
-async def _translate(
+async def translate_passages(
     server: Server, engine: TranslationEngine, passages: Sequence[Passage], wanted: TranslationRequest
 ) -> list[Translated]:
     """Have the texts of passages translated, in as many rounds as they need."""
