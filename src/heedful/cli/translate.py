@@ -30,6 +30,30 @@ def translate(
     n_best: Annotated[
         int, typer.Option("--n-best", metavar="N", min=1, help="Translations per line; more than 1 needs --json.")
     ] = 1,
+    length_penalty: Annotated[
+        float | None, typer.Option("--length-penalty", metavar="A", help="Above 0 favours longer translations.")
+    ] = None,
+    prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="What every translation begins with.")] = "",
+    sample: Annotated[bool, typer.Option("--sample", help="Draw translations instead of searching the best.")] = False,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", metavar="T", help="Below 1 surer, above 1 bolder.")
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", metavar="K", help="Draw from the K likeliest tokens only.")
+    ] = None,
+    top_p: Annotated[
+        float | None, typer.Option("--top-p", metavar="P", help="Draw from the fewest tokens with probability P.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="S", help="The same seed draws the same translation.")
+    ] = None,
+    diverse: Annotated[
+        int | None, typer.Option("--diverse", metavar="N", min=2, help="N translations that differ; needs --json.")
+    ] = None,
+    mbr: Annotated[
+        int | None,
+        typer.Option("--mbr", metavar="N", min=2, help="Of N candidates, or samples, what is most like all others."),
+    ] = None,
     as_json: options.Json = False,
     device: options.Device = None,
     quantize: options.Quantize = "auto",
@@ -43,13 +67,27 @@ def translate(
     """
     if n_best > 1 and not as_json:
         raise UserError("`--n-best` must be 1 without --json, because one line in is one line out. Add --json.")
+    if diverse is not None and not as_json:
+        raise UserError("`--diverse` must go with --json, because one line in is one line out. Add --json.")
     from heedful.tasks.translation.load import load_translator
-    from heedful.tasks.translation.request import TranslationRequest
+    from heedful.tasks.translation.request import SearchOptions, TranslationRequest
     from heedful.text.lines import read_lines
 
+    asked = TranslationRequest(
+        source_language, target_language, beam, n_best, length_penalty=length_penalty, prefix=prefix
+    )
+    chosen = SearchOptions(
+        sample=sample,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        seed=options.any_seed() if sample and seed is None else seed,
+        diverse=diverse,
+        mbr=mbr,
+    )
+    request = chosen.request(asked, lambda name: "--" + name.replace("_", "-"))
     translator = load_translator(model, device=device, quantize=quantize, say=note)
     reader = None if text else read_lines(open_stdin())
-    request = TranslationRequest(source_language, target_language, beam, n_best)
     translations = translator.translate_lines(text or reader or (), request)
     num_doubtful = 0
     for number, translation in enumerate(translations, start=1):

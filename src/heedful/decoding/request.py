@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from heedful.decoding.protocol import go_on
 from heedful.decoding.recorder import Recorder
+from heedful.decoding.ways import Way
 from heedful.errors import UserError
 
 TokenListener = Callable[[int, Sequence[int]], None]
@@ -32,6 +33,9 @@ class SearchRequest:
 
     n_best: int = 1
     """Hypotheses to return; at most `beam_size`. There may be fewer, but never none."""
+
+    way: Way | None = None
+    """How outputs are found; None is greedy or beam search. The others have no use for `beam_size`."""
 
     length_penalty: float = 0.6
     """α of ((5 + length) / 6)^α."""

@@ -12,6 +12,10 @@ MAX_TEXTS = 128
 
 MAX_BEAM = 16
 MAX_ALTERNATIVES = 10
+MAX_CANDIDATES = 32
+"""That minimum Bayes risk may compare; each costs what a hypothesis of a beam costs."""
+
+MAX_PREFIX = 1_000
 MAX_WRITTEN_TOKENS = 2_000
 MAX_CHOICES = 20
 """Symbols that could have been written, listed beside each that is."""
@@ -72,6 +76,19 @@ class TranslateRequest(WithTexts):
         None, ge=1, le=MAX_BEAM, description="Hypotheses kept per sentence; 1 is greedy; else as the model says."
     )
     details: bool = Field(False, description="Also scores, tokens and warnings.")
+    lengthPenalty: float | None = Field(None, ge=0, le=10, description="Above 0 favours longer translations.")  # noqa: N815
+    prefix: Annotated[Text, Field(max_length=MAX_PREFIX)] = Field("", description="What each translation begins with.")
+    sample: bool = Field(False, description="Draw the translation instead of searching the best.")
+    temperature: float | None = Field(None, gt=0, le=10, description="Below 1 surer, above 1 bolder.")
+    topK: int | None = Field(None, ge=1, le=1_000, description="Draw from the likeliest only.")  # noqa: N815
+    topP: float | None = Field(None, gt=0, le=1, description="Draw from the fewest that have this probability.")  # noqa: N815
+    seed: int | None = Field(None, ge=0, lt=2**32, description="The same seed gives the same translation; else 0.")
+    diverse: int | None = Field(
+        None, ge=2, le=MAX_ALTERNATIVES + 1, description="So many translations that differ, instead of `alternatives`."
+    )
+    mbr: int | None = Field(
+        None, ge=2, le=MAX_CANDIDATES, description="Of so many candidates, or samples, what is most like all others."
+    )
 
 
 class StreamRequest(WithTexts):

@@ -8,10 +8,11 @@ One plan serves the command, Python and the server, so that all of them say the 
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from heedful.tasks.translation.directions import Directions, Route
 from heedful.tasks.translation.request import TranslationRequest
+from heedful.tasks.translation.wishes import NO_WISHES, Wishes, check_prefix
 from heedful.text.sentences import split_sentences, split_to_fit
 from heedful.text.tokenizer import Tokenizer
 from heedful.text.words import is_unspaced
@@ -30,6 +31,9 @@ class Unit:
 
     is_fragment: bool = False
     """True for a part of a sentence that is longer than the model reads at once."""
+
+    wishes: Wishes = NO_WISHES
+    """What its translation must contain."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,16 @@ class TextPlan:
         """All units of the text, in order."""
         return [unit for line in self.lines for unit in line.units]
 
+    def beginning_with(self, prefix: str) -> "TextPlan":
+        """Let the translation of the first unit begin with a text."""
+        lines = list(self.lines)
+        for number, line in enumerate(lines):
+            if line.units:
+                first = replace(line.units[0], wishes=replace(line.units[0].wishes, prefix=prefix))
+                lines[number] = replace(line, units=(first, *line.units[1:]))
+                break
+        return replace(self, lines=tuple(lines))
+
 
 @dataclass(frozen=True)
 class Planner:
@@ -77,10 +91,14 @@ class Planner:
         ]
         steps = [route.steps for route, lines in zip(routes, lines_of, strict=True) for _ in lines]
         units = iter(self.units([line for lines in lines_of for _, line in lines], steps))
-        return [
+        plans = [
             TextPlan(text, route, tuple(Line(indent, tuple(next(units))) for indent, _ in lines))
             for text, route, lines in zip(texts, routes, lines_of, strict=True)
         ]
+        if not request.prefix:
+            return plans
+        check_prefix(request.prefix, self.tokenizer, self.max_tokens)
+        return [plan.beginning_with(request.prefix) for plan in plans]
 
     def units(self, lines: Sequence[str], steps: Sequence[tuple[str, ...]]) -> list[list[Unit]]:
         """Cut lines into units, each line to be translated by its own steps."""
