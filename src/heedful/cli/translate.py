@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli import options
+from heedful.cli import options, search_options
 from heedful.cli.console import flush, note, open_stdin, warn, write_line
 from heedful.errors import UserError, count_of
 
@@ -30,30 +30,16 @@ def translate(
     n_best: Annotated[
         int, typer.Option("--n-best", metavar="N", min=1, help="Translations per line; more than 1 needs --json.")
     ] = 1,
-    length_penalty: Annotated[
-        float | None, typer.Option("--length-penalty", metavar="A", help="Above 0 favours longer translations.")
-    ] = None,
-    prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="What every translation begins with.")] = "",
-    sample: Annotated[bool, typer.Option("--sample", help="Draw translations instead of searching the best.")] = False,
-    temperature: Annotated[
-        float | None, typer.Option("--temperature", metavar="T", help="Below 1 surer, above 1 bolder.")
-    ] = None,
-    top_k: Annotated[
-        int | None, typer.Option("--top-k", metavar="K", help="Draw from the K likeliest tokens only.")
-    ] = None,
-    top_p: Annotated[
-        float | None, typer.Option("--top-p", metavar="P", help="Draw from the fewest tokens with probability P.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="S", help="The same seed draws the same translation.")
-    ] = None,
-    diverse: Annotated[
-        int | None, typer.Option("--diverse", metavar="N", min=2, help="N translations that differ; needs --json.")
-    ] = None,
-    mbr: Annotated[
-        int | None,
-        typer.Option("--mbr", metavar="N", min=2, help="Of N candidates, or samples, what is most like all others."),
-    ] = None,
+    length_penalty: search_options.LengthPenalty = None,
+    prefix: search_options.Prefix = "",
+    sample: search_options.Sample = False,
+    temperature: search_options.Temperature = None,
+    top_k: search_options.TopK = None,
+    top_p: search_options.TopP = None,
+    seed: search_options.Seed = None,
+    diverse: search_options.Diverse = None,
+    mbr: search_options.LeastRisk = None,
+    glossary: search_options.GlossaryFile = None,
     as_json: options.Json = False,
     device: options.Device = None,
     quantize: options.Quantize = "auto",
@@ -69,12 +55,19 @@ def translate(
         raise UserError("`--n-best` must be 1 without --json, because one line in is one line out. Add --json.")
     if diverse is not None and not as_json:
         raise UserError("`--diverse` must go with --json, because one line in is one line out. Add --json.")
+    from heedful.tasks.translation.glossary import NO_TERMS, load_glossary
     from heedful.tasks.translation.load import load_translator
     from heedful.tasks.translation.request import SearchOptions, TranslationRequest
     from heedful.text.lines import read_lines
 
     asked = TranslationRequest(
-        source_language, target_language, beam, n_best, length_penalty=length_penalty, prefix=prefix
+        source_language,
+        target_language,
+        beam,
+        n_best,
+        length_penalty=length_penalty,
+        prefix=prefix,
+        glossary=NO_TERMS if glossary is None else load_glossary(glossary),
     )
     chosen = SearchOptions(
         sample=sample,

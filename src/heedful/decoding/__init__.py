@@ -9,6 +9,7 @@ from heedful.decoding.protocol import Decodable, Extendable
 from heedful.decoding.recorder import BeamStep, Recorder, StepList
 from heedful.decoding.request import SearchRequest
 from heedful.decoding.sampling import sample
+from heedful.decoding.terms import Term
 from heedful.decoding.ways import Diverse, Sampling
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "SearchRequest",
     "StepList",
     "Stepwise",
+    "Term",
     "beam_search",
     "greedy_search",
     "sample",

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from heedful.decoding.beam import beam_search
+from heedful.decoding.constrained import constrained_search
 from heedful.decoding.diverse import diverse_search
 from heedful.decoding.greedy import greedy_search
 from heedful.decoding.hypothesis import Hypothesis
@@ -46,6 +47,8 @@ class Stepwise:
             return sample(self.model, source_ids, source_mask, request, request.way)
         if isinstance(request.way, Diverse):
             return diverse_search(self.model, source_ids, source_mask, request, request.way)
+        if request.terms is not None:
+            return constrained_search(self.model, source_ids, source_mask, request)
         if request.beam_size == 1 and request.recorder is None:
             return [[hypothesis] for hypothesis in greedy_search(self.model, source_ids, source_mask, request)]
         return beam_search(self.model, source_ids, source_mask, request)

@@ -16,6 +16,7 @@ MAX_CANDIDATES = 32
 """That minimum Bayes risk may compare; each costs what a hypothesis of a beam costs."""
 
 MAX_PREFIX = 1_000
+MAX_GLOSSARY = 200
 MAX_WRITTEN_TOKENS = 2_000
 MAX_CHOICES = 20
 """Symbols that could have been written, listed beside each that is."""
@@ -34,6 +35,9 @@ Text = Annotated[str, AfterValidator(_encodable)]
 Code = Annotated[str, Field(max_length=16), AfterValidator(_encodable)]
 ModelId = Annotated[str, Field(max_length=64), AfterValidator(_encodable)]
 Key = Annotated[str, Field(max_length=256), AfterValidator(_encodable)]
+
+
+Pair = Annotated[list[Annotated[Text, Field(min_length=1, max_length=200)]], Field(min_length=2, max_length=2)]
 
 
 class WithKey(BaseModel):
@@ -88,6 +92,9 @@ class TranslateRequest(WithTexts):
     )
     mbr: int | None = Field(
         None, ge=2, le=MAX_CANDIDATES, description="Of so many candidates, or samples, what is most like all others."
+    )
+    glossary: Annotated[list[Pair], Field(max_length=MAX_GLOSSARY)] = Field(
+        [], description="Pairs of a term and what it becomes; several of one term are a choice."
     )
 
 

@@ -1,6 +1,7 @@
 """From the fields of `POST /translate` to what is asked of a translator. Knows both shapes, and nothing of HTTP."""
 
 from heedful.serving.answers import TranslateRequest
+from heedful.tasks.translation.glossary import Entry, Glossary
 from heedful.tasks.translation.request import SearchOptions, TranslationRequest
 
 _SPELLING = {"top_k": "topK", "top_p": "topP"}
@@ -15,6 +16,7 @@ def wanted_by(asked: TranslateRequest) -> TranslationRequest:
         asked.alternatives + 1,
         length_penalty=asked.lengthPenalty,
         prefix=asked.prefix,
+        glossary=Glossary(tuple(Entry(source, (target,)) for source, target in asked.glossary)),
     )
     options = SearchOptions(
         sample=asked.sample,

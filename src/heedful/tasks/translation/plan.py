@@ -58,14 +58,15 @@ class TextPlan:
         """All units of the text, in order."""
         return [unit for line in self.lines for unit in line.units]
 
-    def beginning_with(self, prefix: str) -> "TextPlan":
-        """Let the translation of the first unit begin with a text."""
-        lines = list(self.lines)
-        for number, line in enumerate(lines):
-            if line.units:
-                first = replace(line.units[0], wishes=replace(line.units[0].wishes, prefix=prefix))
-                lines[number] = replace(line, units=(first, *line.units[1:]))
-                break
+    def wishing(self, request: TranslationRequest) -> "TextPlan":
+        """Say what the translation of each unit must contain: terms, and of the first one the prefix."""
+        prefix, lines = request.prefix, []
+        for line in self.lines:
+            units = []
+            for unit in line.units:
+                units.append(replace(unit, wishes=Wishes(prefix, request.glossary.terms_of(unit.text))))
+                prefix = ""
+            lines.append(replace(line, units=tuple(units)))
         return replace(self, lines=tuple(lines))
 
 
@@ -95,10 +96,11 @@ class Planner:
             TextPlan(text, route, tuple(Line(indent, tuple(next(units))) for indent, _ in lines))
             for text, route, lines in zip(texts, routes, lines_of, strict=True)
         ]
-        if not request.prefix:
-            return plans
-        check_prefix(request.prefix, self.tokenizer, self.max_tokens)
-        return [plan.beginning_with(request.prefix) for plan in plans]
+        if request.prefix:
+            check_prefix(request.prefix, self.tokenizer, self.max_tokens)
+        if request.prefix or request.glossary.entries:
+            return [plan.wishing(request) for plan in plans]
+        return plans
 
     def units(self, lines: Sequence[str], steps: Sequence[tuple[str, ...]]) -> list[list[Unit]]:
         """Cut lines into units, each line to be translated by its own steps."""

@@ -10,6 +10,7 @@ from typing import Literal
 from heedful.config.training import MAX_BEAM_SIZE
 from heedful.decoding.ways import Diverse, Sampling
 from heedful.errors import UserError
+from heedful.tasks.translation.glossary import NO_TERMS, Glossary
 
 MAX_PREFIX_CHARACTERS = 1_000
 Utility = Literal["chrf", "bleu"]
@@ -62,9 +63,12 @@ class TranslationRequest:
     prefix: str = ""
     """What each translation begins with; the model may finish its last word."""
 
+    glossary: Glossary = NO_TERMS
+    """What terms of the source become."""
+
     def after_planning(self) -> "TranslationRequest":
         """Return what is left to ask where texts are planned: units with the same can be translated together."""
-        return replace(self, source=None, target=None, prefix="")
+        return replace(self, source=None, target=None, prefix="", glossary=NO_TERMS)
 
     def __post_init__(self) -> None:
         for name, value in (("beam_size", self.beam_size), ("n_best", self.n_best)):
@@ -80,6 +84,10 @@ class TranslationRequest:
         if self.beam_size is not None and not self.keeps_beam:
             remedy = "Leave one of them out."
             raise UserError(f"A beam must not be given with sampling or diverse search, which keep none. {remedy}")
+        if self.glossary.entries and not self.keeps_beam:
+            raise UserError(
+                "A glossary must not be given with sampling or diverse search: a beam keeps terms, they do not."
+            )
         if isinstance(self.way, MinimumRisk) and self.n_best > self.way.num_candidates:
             raise UserError(
                 f"At most as many translations can be had as candidates are compared, {self.way.num_candidates}, "

@@ -14,18 +14,18 @@ import torch
 from torch import Tensor
 
 from heedful.config.training import DecodingConfig
-from heedful.decoding import Generator, Hypothesis, Recorder, SearchRequest, Stepwise
+from heedful.decoding import Generator, Hypothesis, Recorder, SearchRequest, Stepwise, Term
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
 from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
 from heedful.tasks.translation.directions import Directions
-from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, find_warnings
+from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, OutputWarning, find_warnings
 from heedful.tasks.translation.plan import Planner, TextPlan, Unit
 from heedful.tasks.translation.request import MinimumRisk, TranslationRequest, one_request
 from heedful.tasks.translation.translated import Alternative, TranslatedUnit, Translation, assemble_all
-from heedful.tasks.translation.wishes import NO_WISHES, Wishes
+from heedful.tasks.translation.wishes import NO_WISHES, Wishes, continuation_ids
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
 
@@ -224,12 +224,23 @@ class Translator:
         self, parts: Sequence[Sequence[int]], wishes: Sequence[Wishes], request: SearchRequest
     ) -> list[list[Hypothesis]]:
         """Search for every part, neighbours in length together, and give the results in the order of `parts`."""
-        pieces = [_Piece(ids, wish.prefix_ids(self.tokenizer)) for ids, wish in zip(parts, wishes, strict=True)]
+        tokenizer = self.tokenizer
+        pieces = [
+            _Piece(ids, wish.prefix_ids(tokenizer), wish.term_ids(tokenizer))
+            for ids, wish in zip(parts, wishes, strict=True)
+        ]
+        free = [number for number, piece in enumerate(pieces) if not piece.terms]
+        bound = [number for number, piece in enumerate(pieces) if piece.terms]
         results: dict[int, list[Hypothesis]] = {}
-        for numbers in _batches_by_length(parts, self.decoding.batch_tokens):
+        for numbers in (*self._batches(free, parts), *self._batches(bound, parts)):
             together = [pieces[number] for number in numbers]
             results |= zip(numbers, within_memory(lambda some: self._generate(some, request), together), strict=True)
         return [results[number] for number in range(len(parts))]
+
+    def _batches(self, numbers: Sequence[int], parts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+        """Yield which of the parts with these numbers are searched together."""
+        for batch in _batches_by_length([parts[number] for number in numbers], self.decoding.batch_tokens):
+            yield [numbers[place] for place in batch]
 
     @torch.inference_mode()
     def _generate(self, pieces: Sequence["_Piece"], request: SearchRequest) -> list[list[Hypothesis]]:
@@ -239,6 +250,9 @@ class Translator:
         if self.traits.max_positions is not None:
             max_lengths = max_lengths.clamp(max=self.traits.max_positions)
         request = replace(request, max_lengths=max_lengths.tolist(), prefix_ids=prefix_ids if any(prefix_ids) else None)
+        if pieces[0].terms:
+            terms = [piece.terms for piece in pieces]
+            request = replace(request, terms=terms, continuation_ids=continuation_ids(self.tokenizer))
         return self.generator.generate(source_ids.to(self.device), source_mask.to(self.device), request)
 
     @cached_property
@@ -270,6 +284,9 @@ class Translator:
             num_unknown=sum(id_ in self._unknown_ids for id_ in unit.source_ids),
         )
         warnings = tuple(find_warnings(output, low_confidence=self.traits.low_confidence))
+        if missing := unit.wishes.missing_in(output.text) if len(unit.steps) == 1 else []:
+            message = f"the translation lacks terms of the glossary: {', '.join(missing)}."
+            warnings = (*warnings, OutputWarning("missing_term", message))
         return TranslatedUnit(unit.text, alternatives, warnings)
 
     def _pieces(self, hypothesis: Hypothesis) -> list[str]:
@@ -279,10 +296,11 @@ class Translator:
 
 
 class _Piece(NamedTuple):
-    """What is searched for: the tokens that are read, and those an output must begin with."""
+    """What is searched for: the tokens that are read, those an output must begin with, and what it must contain."""
 
     source_ids: Sequence[int]
     prefix_ids: Sequence[int] = ()
+    terms: Sequence[Term] = ()
 
 
 def _pad(sources: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
