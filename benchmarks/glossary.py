@@ -13,6 +13,7 @@ import random
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import heedful
@@ -66,8 +67,7 @@ def main() -> None:
     plain = [(plan.units, pair) for plan, pair in zip(plans, pairs, strict=True) if len(plan.units) == 1]
     units = [units[0] for units, _ in plain]
     bound = [
-        Unit(unit.text, unit.source_ids, unit.steps, wishes=Wishes(terms=((term,),)))
-        for unit, (_, (_, _, term)) in zip(units, plain, strict=True)
+        replace(unit, wishes=Wishes(terms=((term,),))) for unit, (_, (_, _, term)) in zip(units, plain, strict=True)
     ]
     references = [reference for _, (_, reference, _) in plain]
     terms = [term for _, (_, _, term) in plain]

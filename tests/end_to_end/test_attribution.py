@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.insight.attention_weights import Floats
 from heedful.insight.attribution import attribute
-from heedful.insight.tokens import Word, merge_words
 from heedful.insight.trace import Trace, forced_log_probs, trace_translation
+from heedful.models.attention_weights import Floats
 from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
+from heedful.text.tokens import Word, merge_words
 
 CLEAR = 2.0  # nats by which the decisive word is ahead of any other
 NOTHING = 0.05  # nats: a twentieth of a probability is neither for nor against

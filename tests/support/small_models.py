@@ -7,13 +7,13 @@ import numpy as np
 import torch
 
 from heedful.config.models import TransformerConfig
-from heedful.insight.tokens import Token
 from heedful.insight.trace import Trace
 from heedful.insight.tracing_translator import TracingTranslator
 from heedful.models import build_model
 from heedful.models.transformer import Transformer
 from heedful.storage.model_folder import weights_of
 from heedful.tasks.translation.load import translator_of
+from heedful.text.tokens import Token
 from tests.support.tiny_models import make_model
 
 SENTENCE = "where is the station"

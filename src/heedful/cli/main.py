@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from heedful import __version__
 from heedful.cli.check import check
 from heedful.cli.classify import classify
+from heedful.cli.clean import clean
 from heedful.cli.console import exits, is_open, write_line
 from heedful.cli.data import data
 from heedful.cli.demo import demo
@@ -61,6 +62,7 @@ app.command("evaluate")(evaluate)
 app.command("tune")(tune)
 app.command("data")(data)
 app.command("check")(check)
+app.command("clean")(clean)
 app.command("info")(info)
 app.command("demo")(demo)
 app.command("import")(import_)

@@ -5,6 +5,16 @@ from typing import Annotated
 
 import typer
 
+SourceLanguage = Annotated[
+    str | None,
+    typer.Option("--from", metavar="LANG", help="Language of the text; by default detected, line by line."),
+]
+TargetLanguage = Annotated[
+    str | None, typer.Option("--to", metavar="LANG", help="Language wanted; need not be said if there is one.")
+]
+NBest = Annotated[
+    int, typer.Option("--n-best", metavar="N", min=1, help="Translations per line; more than 1 needs --json.")
+]
 LengthPenalty = Annotated[
     float | None, typer.Option("--length-penalty", metavar="A", help="Above 0 favours longer translations.")
 ]

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from heedful.errors import UserError
-from heedful.insight.attention_weights import Floats, check_place, find_use, uses_by_name
 from heedful.insight.forced_pair import ForcedPair
 from heedful.insight.trace import forced_log_probs
+from heedful.models.attention_weights import Floats, check_place, find_use, uses_by_name
 from heedful.models.interfaces import EncoderDecoder
 from heedful.models.transformer import Transformer
 from heedful.nn.layers import DecoderLayer, EncoderLayer

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heedful.insight.attention_weights import Floats, check_place
-from heedful.insight.tokens import Word, merge_words
 from heedful.insight.trace import Trace
+from heedful.models.attention_weights import Floats, check_place
+from heedful.text.tokens import Word, merge_words
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any, cast
 import torch
 from torch import nn
 
-from heedful.insight.attention_weights import check_place, find_use
 from heedful.insight.forced_pair import ForcedPair
+from heedful.models.attention_weights import check_place, find_use
 from heedful.models.interfaces import EncoderDecoder
 from heedful.nn.attention import ScoreExplanation
 

@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.insight.attention_weights import Floats
 from heedful.insight.forced_pair import ForcedPair
-from heedful.insight.tokens import merge_words
+from heedful.models.attention_weights import Floats
 from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.device import on_one_thread
+from heedful.text.tokens import merge_words
 
 _MAX_LOGITS = 4_000_000  # of one pass: what bounds its memory, and how long nobody is asked whether to go on
 

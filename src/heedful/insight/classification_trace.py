@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import torch
 
 from heedful.errors import UserError
-from heedful.insight.attention_weights import Floats, watch_attention
 from heedful.insight.forced_pair import MAX_TOKENS
-from heedful.insight.tokens import Token, source_tokens
+from heedful.models.attention_weights import Floats, watch_attention
 from heedful.tasks.classification.classifier import Classification, Classifier
+from heedful.text.tokens import Token, source_tokens
 
 
 @dataclass(frozen=True)

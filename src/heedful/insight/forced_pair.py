@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from heedful.errors import UserError
-from heedful.insight.tokens import Token, source_tokens, target_tokens
 from heedful.tasks.translation.translator import Translator
 from heedful.text.tokenizer import Tokenizer
+from heedful.text.tokens import Token, source_tokens, target_tokens
 
 MAX_TOKENS = 128
 """The longest text that is looked into: beyond it nobody can read the picture, and it grows with the square."""

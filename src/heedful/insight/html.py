@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-from heedful.insight.attention_weights import Floats
 from heedful.insight.attribution import Attribution
 from heedful.insight.payload import to_payload
 from heedful.insight.trace import Trace
+from heedful.models.attention_weights import Floats
 
 _MAIN = "explained.js"
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w./-]+)";\n', re.MULTILINE)

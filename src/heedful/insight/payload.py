@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 
 from heedful.insight.alignment import Alignment, align
-from heedful.insight.attention_weights import Floats, entropy
 from heedful.insight.attribution import Attribution
 from heedful.insight.beam_tree import BeamTree
-from heedful.insight.tokens import Token, Word
 from heedful.insight.trace import Choice, Trace
+from heedful.models.attention_weights import Floats, entropy
+from heedful.text.tokens import Token, Word
 
 VERSION = 2
 _DIGITS = 4  # of scores and log-probabilities

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from heedful.errors import UserError
-from heedful.insight.attention_weights import Floats
+from heedful.models.attention_weights import Floats
 from heedful.models.interfaces import EncoderDecoder, Side
 from heedful.nn.positions import LearnedPositions, SinusoidalPositions
 

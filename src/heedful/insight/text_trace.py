@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from heedful.errors import UserError
-from heedful.insight.attention_weights import Floats, watch_attention
 from heedful.insight.forced_pair import MAX_TOKENS
 from heedful.insight.trace import Choice
+from heedful.models.attention_weights import Floats, watch_attention
 from heedful.models.transformer_xl import TransformerXL
 from heedful.tasks.language_modeling.model import TextModel
 from heedful.text.symbols import Symbols, decode

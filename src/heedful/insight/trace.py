@@ -18,17 +18,18 @@ from heedful.decoding import Hypothesis, StepList
 from heedful.decoding.hypothesis import finish
 from heedful.decoding.length_penalty import penalty_of
 from heedful.errors import HeedfulError, UserError
-from heedful.insight.attention_weights import Floats, check_name, check_place, forced_pass, uses_by_name
 from heedful.insight.beam_tree import BeamTree, grow_tree
 from heedful.insight.forced_pair import ForcedPair, check_ids, check_length, read_tokens, written_tokens
-from heedful.insight.tokens import Token
+from heedful.models.attention_weights import Floats, check_name, check_place, forced_pass, uses_by_name
 from heedful.models.interfaces import EncoderDecoder, Side
 from heedful.tasks.device import on_one_thread
 from heedful.tasks.translation.doubts import OutputWarning
 from heedful.tasks.translation.plan import TextPlan, Unit, without_surrogates
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
+from heedful.text.fixed_parts import Masked
 from heedful.text.lines import one_line
+from heedful.text.tokens import Token
 
 _TOP = 8  # tokens listed at each step
 _NO_NUMBERS = "The model gives no usable probabilities for this text (NaN), so there is nothing to see."
@@ -217,6 +218,12 @@ def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int 
         unit = translator.planner.units([made.text], [tuple(rest)])[0][0]
         message = f'the text came from "{source_language}" through "{middle}"; what is shown is the last step.'
         warnings, source_language = (*warnings, OutputWarning("pivot", message)), middle
+    if unit.masked.text != unit.text:
+        message = "what must not change is shown as the model would read it; to translate, it reads stand-ins for it."
+        warnings = (*warnings, OutputWarning("stand_ins", message))
+    if unit.masked.text != unit.text or not unit.source_ids:
+        (ids,) = translator.planner.encode([unit.text], unit.steps[:1])
+        unit = Unit(unit.text, tuple(ids), unit.steps, masked=Masked(unit.text))
     tokens = read_tokens(translator, unit.text, route.target)
     sentences = tuple(one.text for one in units)
     return _Reading(unit, source_language, route.target, tokens, warnings, sentences, sentence)

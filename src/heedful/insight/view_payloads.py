@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from heedful.insight.ablation import Ablation
-from heedful.insight.attention_weights import Floats, reach
 from heedful.insight.classification_trace import ClassificationTrace
 from heedful.insight.payload import choice_payload, rounded, to_array, tokens_payload
 from heedful.insight.position_table import position_kind, position_table, similarity
 from heedful.insight.text_trace import TextTrace
+from heedful.models.attention_weights import Floats, reach
 from heedful.models.interfaces import EncoderDecoder, Side
 from heedful.nn.attention import ScoreExplanation
 

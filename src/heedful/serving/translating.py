@@ -101,8 +101,9 @@ class TranslationEngine(Workplace):
         loop = asyncio.get_running_loop()
 
         def work(unit: Unit, is_abandoned: IsAbandoned) -> TranslatedUnit:
-            # On a way through a third language, what is written first is not the translation.
-            speller = _Speller(self.translator, loop, ear) if len(unit.steps) == 1 else None
+            # Through a third language, or with parts that must not change, what is written first may not be the result.
+            is_final = len(unit.steps) == 1 and len(unit.readings) == 1
+            speller = _Speller(self.translator, loop, ear) if is_final else None
             return self._search(request, [unit], is_abandoned, speller)[0]
 
         return Exclusive(work)

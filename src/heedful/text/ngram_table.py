@@ -5,7 +5,7 @@ text/language_detection.py uses it. Knows no languages and no probabilities.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -18,6 +18,9 @@ BOUNDARY = "_"
 
 _LONGEST_WORD = 40
 """Characters of a word that are looked at: more of them would only cost time."""
+
+_MOST_KEPT = 1 << 15
+"""Words whose sums are kept: a text repeats its words, and a sum costs more than all else."""
 
 _NATS = 0.04
 """What one step of a weight means: a byte a weight then reaches from -5 to 5 nats."""
@@ -35,6 +38,8 @@ class NgramTable:
     bias: NDArray[np.int16]
     """[languages], in the same steps."""
 
+    _kept: dict[str, NDArray[np.int32]] = field(default_factory=dict, repr=False, compare=False)
+
     @classmethod
     def of(cls, languages: Sequence[str], ngrams: Sequence[str], weights: NDArray[np.float64]) -> "NgramTable":
         """Round weights in nats, [ngrams + 1, languages], the last row the bias."""
@@ -44,10 +49,20 @@ class NgramTable:
 
     def scores(self, words: Iterable[str]) -> NDArray[np.float64]:
         """Return what the n-grams of words say for each language, in nats."""
-        known = self.rows
-        found = [known[ngram] for word in words for ngram in ngrams_of(word) if ngram in known]
-        sums = self.weights[found].sum(axis=0, dtype=np.int64) + self.bias
+        sums = self.bias.astype(np.int64)
+        for word in words:
+            sums += self.steps_of(word)
         return np.asarray(sums * _NATS)
+
+    def steps_of(self, word: str) -> NDArray[np.int32]:
+        """Return the same for one word, in whole steps; words come back, so the last ones are kept."""
+        found = self._kept.get(word)
+        if found is None:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            rows = [self.rows[ngram] for ngram in ngrams_of(word) if ngram in self.rows]
+            found = self._kept[word] = self.weights[rows].sum(axis=0, dtype=np.int32)
+        return found
 
 
 def whole_of(word: str) -> str:

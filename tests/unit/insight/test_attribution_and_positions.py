@@ -11,8 +11,8 @@ from heedful.errors import UserError
 from heedful.insight.alignment import align
 from heedful.insight.attribution import attribute
 from heedful.insight.position_table import position_kind, position_table, similarity
-from heedful.insight.tokens import Token, merge_words
 from heedful.nn.positions import LearnedPositions, NoPositions
+from heedful.text.tokens import Token, merge_words
 from tests.support.small_models import SENTENCE, draw_model, small_translator
 
 

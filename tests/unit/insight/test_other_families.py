@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from heedful.errors import UserError
-from heedful.insight.attention_weights import reach, watch_attention
 from heedful.insight.classification_trace import trace_classification
 from heedful.insight.text_trace import trace_text
+from heedful.models.attention_weights import reach, watch_attention
 from heedful.models.language_model import LanguageModel
 from heedful.models.transformer_xl import TransformerXL
 from heedful.nn.initialization import initialize

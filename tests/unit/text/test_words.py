@@ -5,12 +5,12 @@ import re
 import pytest
 
 from heedful.demo.bundled import Word, words_of
-from heedful.insight.tokens import Token, merge_words
 from heedful.tasks.translation.doubts import leftover_words
 from heedful.tasks.translation.plan import join_parts
 from heedful.tasks.translation.translated import Alternative
 from heedful.text.language_detection import detect
 from heedful.text.sentences import split_sentences
+from heedful.text.tokens import Token, merge_words
 from heedful.text.words import HAN, UNIT, WORD, begins_word, is_unspaced
 
 IDEOGRAPHS = {

@@ -12,16 +12,22 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from heedful.config.classification import ClassificationRun, HeadAndTail, LabelledCorpus
+from heedful.data.corpus_faults import CorpusFaults, HeldOut, examine_single_texts
 from heedful.data.labelled import Document, Split, number_labels, read_documents, read_split
+from heedful.data.line_faults import prevailing_language
 from heedful.data.packing import epoch_plan
 from heedful.data.paths import resolve_data_path
 from heedful.errors import DataError, HeedfulError, count_of
 from heedful.tasks.diagnosis import Finding, LengthSummary, Part, Severity, summarise
+from heedful.tasks.fault_findings import fault_findings, near_findings
 from heedful.text.tokenizer import Tokenizer
 
 _MAX_PLACES = 5
 _RARE_LABEL = 0.1  # of what the label would have if all had the same
 _FEW_DOCUMENTS = 10
+_NUM_TO_GUESS_FROM, _BEGINNING = 500, 1000
+"""Documents, and characters of each, that tell which language a corpus is in."""
+
 _FEW_EPOCHS, _MANY_EPOCHS = 1, 100
 
 
@@ -72,6 +78,9 @@ class LabelledReport:
 
     unread_share: float = 0.0
     """Share of the tokens that the model does not read, 0 where it reads long documents in windows."""
+
+    faults: CorpusFaults = field(default_factory=CorpusFaults)
+    """Documents that spoil it."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +141,7 @@ def examine_documents(
             _read(report, documents, training_texts)
             readable.append((report, documents))
     reports = [report for report, _ in readable]
+    _look_for_faults(readable)
     if errors:
         return LabelExamination([*errors, *_text_findings(reports)], reports)
     try:
@@ -184,6 +194,21 @@ def _read(report: LabelledReport, documents: Sequence[Document], training_texts:
             report.num_in_training += 1
 
 
+def _look_for_faults(corpora: Sequence[tuple[LabelledReport, Sequence[Document]]]) -> None:
+    """Look at every document, those that are held out first: the others are compared with them."""
+    held_out = HeldOut()
+    for report, documents in sorted(corpora, key=lambda one: one[0].part == "train"):
+        language = prevailing_language(document.text[:_BEGINNING] for document in documents[:_NUM_TO_GUESS_FROM])
+        report.faults = examine_single_texts(
+            ((document.text, document.place) for document in documents),
+            language=language,
+            held_out=held_out if report.part == "train" else None,
+        )
+        if report.part != "train":
+            for document in documents:
+                held_out.note(document.text, report.faults, document.place)
+
+
 def _tokenise(
     report: LabelledReport, documents: Sequence[Document], config: ClassificationRun, tokenizer: Tokenizer
 ) -> None:
@@ -234,6 +259,8 @@ def _text_findings(reports: Sequence[LabelledReport]) -> Iterator[Finding]:
             severity: Severity = "warning" if share > 0.01 else "note"
             number = f"{count_of(report.num_in_training, 'document')} ({share:.1%})"
             yield Finding(severity, f"{place}: {number} also in the training corpora; scores will flatter.")
+        yield from fault_findings(report.setting, report.faults)
+        yield from near_findings(report.setting, report.faults, "document")
 
 
 def _length_findings(config: ClassificationRun, reports: Sequence[LabelledReport]) -> Iterator[Finding]:

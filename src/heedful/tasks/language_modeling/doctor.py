@@ -4,16 +4,22 @@ Reads the texts, finds their symbols as the run would, and cuts them into segmen
 "error", what usually spoils one a "warning", what is good to know a "note". Returns data and prints nothing.
 """
 
+import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from heedful.config.language_modeling import LanguageModelRun, SplitFile, Subwords, TextFiles
+from heedful.data.corpus_faults import CorpusFaults, HeldOut, examine_single_texts
 from heedful.data.paths import resolve_data_path
 from heedful.data.text_stream import TextStream, held_out_names, read_test, read_train, read_validation
 from heedful.errors import DataError, HeedfulError
 from heedful.tasks.diagnosis import Finding, Part
+from heedful.tasks.fault_findings import fault_findings, near_findings
 from heedful.text.symbols import Symbols
+
+_LONG_LINE = 40
+"""Bytes of a line that is looked at: shorter ones, such as headings, stand in many texts."""
 
 _FEW_EPOCHS, _MANY_EPOCHS = 1, 100
 
@@ -32,6 +38,9 @@ class TextReport:
     is_utf8: bool = True
     in_training: bool = False
     """Of a validation or test text: whether the training text holds the whole of it."""
+
+    faults: CorpusFaults = field(default_factory=CorpusFaults)
+    """Lines that spoil it."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +92,9 @@ def examine_texts(
         report.in_training = part != "train" and not errors and content in contents[0]
         reports.append(report)
         contents.append(content)
+    _look_for_faults(reports, contents)
     if errors:
-        return TextExamination(errors, reports)
+        return TextExamination([*errors, *_text_findings(config, reports)], reports)
     try:
         symbols = symbols_of(contents[0])
         encoded = [symbols.encode(content) for content in contents]
@@ -126,6 +136,24 @@ def _files(data: TextFiles | SplitFile, part: str) -> list[str]:
     return [str(resolve_data_path(name)) for name in names]
 
 
+def _look_for_faults(reports: Sequence[TextReport], contents: Sequence[bytes]) -> None:
+    """Look at the lines that are long enough to be somebody's, those that are held out first."""
+    held_out = HeldOut(counts_same=True)
+    for report, content in sorted(zip(reports, contents, strict=True), key=lambda one: one[0].part == "train"):
+        report.faults = examine_single_texts(
+            _long_lines(content), held_out=held_out if report.part == "train" else None
+        )
+        if report.part != "train":
+            for text, place in _long_lines(content):
+                held_out.note(text, report.faults, place)
+
+
+def _long_lines(content: bytes) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(io.BytesIO(content), start=1):
+        if len(line) >= _LONG_LINE:
+            yield line.decode("utf-8", errors="replace").rstrip("\r\n"), f"line {number:,}"
+
+
 def _is_utf8(content: bytes) -> bool:
     """Tell whether a text is UTF-8; a character that the cut at either end breaks does not count."""
     try:
@@ -146,6 +174,9 @@ def _text_findings(config: LanguageModelRun, reports: Sequence[TextReport]) -> I
                 f"{place}: not all of the text is valid UTF-8; the bytes in question become U+FFFD. "
                 '`tokenizer.kind = "bytes"` reads any file.',
             )
+        yield from fault_findings(report.setting, report.faults)
+        if not report.in_training:
+            yield from near_findings(report.setting, report.faults, "line")
 
 
 def _run_findings(config: LanguageModelRun, estimate: TextEstimate) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from heedful.config.data import Corpus
 from heedful.config.translation import RunConfig
+from heedful.data.corpus_faults import CorpusFaults
 from heedful.data.filters import PairFilter, pair_digest
 from heedful.data.readers import EncodingReport, Pair, corpus_files, read_pairs
 from heedful.errors import DataError, HeedfulError, count_of
@@ -23,6 +24,7 @@ from heedful.tasks.diagnosis import Finding, LengthSummary, Part, Severity, summ
 from heedful.tasks.runs import check_same_shape
 from heedful.tasks.translation.data import corpus_weights, new_tokenizer
 from heedful.tasks.translation.estimate import RunEstimate, estimate_run
+from heedful.tasks.translation.spoilt_corpora import look_for_faults
 from heedful.text.tokenizer import Tokenizer
 
 _MAX_LINE_NUMBERS = 5
@@ -80,6 +82,9 @@ class CorpusReport:
     byte_rate: float | None = None
     """Share of the tokens that spell characters without a piece byte by byte, or are unknown; both sides together."""
 
+    faults: CorpusFaults | None = None
+    """Lines that spoil it; None for a corpus that is another one read the other way round."""
+
 
 @dataclass(frozen=True)
 class Examination:
@@ -115,8 +120,13 @@ def examine(
         else:
             readable.append((report, corpus))
     reports = [report for report, _ in readable]
+    spoilt = look_for_faults(config.data, [(report.setting, report.part, corpus) for report, corpus in readable])
+    found_in = {one.setting: one.faults for one in spoilt}
+    for report in reports:
+        report.faults = found_in.get(report.setting)
+    text_findings = [*_text_findings(reports), *(finding for one in spoilt for finding in one.findings())]
     if errors:
-        return Examination([*errors, *_text_findings(reports)], reports, None, None, None)
+        return Examination([*errors, *text_findings], reports, None, None, None)
     try:
         if config.training.init_from is not None:
             given = describe_model_folder(find_model_folder(config.training.init_from), TranslatorDescription)
@@ -125,8 +135,8 @@ def examine(
         lengths = [_tokenise(report, corpus, config, tokenizer) for report, corpus in readable]
         estimate = _estimate(config, readable, lengths, tokenizer, tokens_per_second)
     except HeedfulError as error:
-        return Examination([Finding("error", str(error)), *_text_findings(reports)], reports, None, None, None)
-    findings = [*_text_findings(reports), *_token_findings(config, reports), *_run_findings(config, estimate)]
+        return Examination([Finding("error", str(error)), *text_findings], reports, None, None, None)
+    findings = [*text_findings, *_token_findings(config, reports), *_run_findings(config, estimate)]
     findings.sort(key=lambda finding: ("error", "warning", "note").index(finding.severity))
     return Examination(findings, reports, estimate, tokenizer.source_vocab_size, tokenizer.target_vocab_size)
 

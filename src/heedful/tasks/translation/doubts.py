@@ -16,10 +16,10 @@ from typing import Literal
 from heedful.text.words import HAN, LETTER, UNIT
 
 Code = Literal[
-    "split", "truncated", "broken", "pivot", "unchanged", "unknown_language", "one_of_several",
-    "low_confidence", "looping", "copied", "leftover_words", "length", "unknown_characters",
+    "split", "truncated", "broken", "pivot", "unchanged", "unknown_language", "one_of_several", "placed", "stand_ins",
+    "low_confidence", "looping", "copied", "leftover_words", "length", "unknown_characters", "numbers",
 ]  # fmt: skip
-"""Stable names for programs. The first seven say what was done; the others that the result is doubtful."""
+"""Stable names for programs. The first nine say what was done; the others that the result is doubtful."""
 
 LOW_CONFIDENCE = -1.1
 """Mean log-probability of a token under which a translation is doubtful, when the model folder names no other."""

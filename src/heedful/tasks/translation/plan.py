@@ -9,15 +9,21 @@ One plan serves the command, Python and the server, so that all of them say the 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from heedful.tasks.translation.directions import Directions, Route
 from heedful.tasks.translation.request import TranslationRequest
+from heedful.tasks.translation.stand_ins import Frame, Reading, framed, readings_of
 from heedful.tasks.translation.wishes import NO_WISHES, Wishes, check_prefix
+from heedful.text.fixed_parts import Masked, mask_fixed_parts
 from heedful.text.sentences import split_sentences, split_to_fit
 from heedful.text.tokenizer import Tokenizer
 from heedful.text.words import is_unspaced
 
 _INDENT = re.compile(r"\s*(?:[-*•·–—]\s+)?")
+
+
+_NOTHING = Masked("")
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,26 @@ class Unit:
     is_fragment: bool = False
     """True for a part of a sentence that is longer than the model reads at once."""
 
+    masked: Masked = _NOTHING
+    """The text between `before` and `after`, with a private character for each part that must not change."""
+
+    before: str = ""
+    """What stands before the words and is none of them, such as an emoji or a tag."""
+
+    after: str = ""
+
     wishes: Wishes = NO_WISHES
     """What its translation must contain."""
+
+    @cached_property
+    def readings(self) -> list[Reading]:
+        """The ways to let the model read it, best first; `source_ids` are those of the first, if there is one."""
+        return readings_of(self.masked)
+
+    @property
+    def has_words(self) -> bool:
+        """Say whether there is anything to be translated."""
+        return self.masked.has_words
 
 
 @dataclass(frozen=True)
@@ -104,48 +128,90 @@ class Planner:
 
     def units(self, lines: Sequence[str], steps: Sequence[tuple[str, ...]]) -> list[list[Unit]]:
         """Cut lines into units, each line to be translated by its own steps."""
-        parts_of = [[part for sentence in split_sentences(line) if (part := sentence.strip())] for line in lines]
-        ids_of = self._encode(parts_of, steps)
+        parts_of = [_sentences(mask_fixed_parts(line)) for line in lines]
         if self.joined_tokens:
+            ids_of = self._encode(parts_of, steps)
             pairs = zip(parts_of, ids_of, strict=True)
             parts_of = [list(self._joined(parts, [len(ids) for ids in part_ids])) for parts, part_ids in pairs]
-            ids_of = self._encode(parts_of, steps)
+        frames_of = [[framed(part) for part in parts] for parts in parts_of]
+        ids_of = self._encode([[frame.inner for frame in frames] for frames in frames_of], steps)
         return [
-            [unit for part, ids in zip(parts, part_ids, strict=True) for unit in self._fitting(part, ids, into)]
-            for parts, part_ids, into in zip(parts_of, ids_of, steps, strict=True)
+            [unit for frame, ids in zip(frames, part_ids, strict=True) for unit in self._fitting(frame, ids, into)]
+            for frames, part_ids, into in zip(frames_of, ids_of, steps, strict=True)
         ]
 
-    def _joined(self, sentences: Sequence[str], lengths: Sequence[int]) -> Iterator[str]:
+    def units_of(self, masked: Masked, steps: tuple[str, ...]) -> list[Unit]:
+        """Make units of a part of a sentence, without cutting it further than it must be."""
+        frame = framed(masked.stripped())
+        ids = self.encode([reading], steps[:1])[0] if (reading := _first_reading(frame.inner)) is not None else []
+        return self._fitting(frame, ids, steps)
+
+    def _joined(self, sentences: Sequence[Masked], lengths: Sequence[int]) -> Iterator[Masked]:
         """Join neighbours as long as their tokens are not too many."""
-        together: list[str] = []
+        together: list[Masked] = []
         total = 0
         for sentence, length in zip(sentences, lengths, strict=True):
             if together and total + length > self.joined_tokens:
-                yield join_parts(together)
+                yield _join_masked(together)
                 together, total = [], 0
             together.append(sentence)
             total += length
         if together:
-            yield join_parts(together)
+            yield _join_masked(together)
 
-    def _fitting(self, part: str, ids: list[int], steps: tuple[str, ...]) -> list[Unit]:
-        """Make a unit of a part, or several of one that is too long."""
+    def _fitting(self, frame: Frame, ids: list[int], steps: tuple[str, ...]) -> list[Unit]:
+        """Make a unit of a sentence, or several of one that is too long."""
+        inner = frame.inner
         if len(ids) <= self.max_tokens:
-            return [Unit(part, tuple(ids), steps)]
+            text = frame.before + inner.whole + frame.after
+            return [Unit(text, tuple(ids), steps, masked=inner, before=frame.before, after=frame.after)]
 
         def fits(piece: str) -> bool:
-            return len(self._encode([[piece]], [steps])[0][0]) <= self.max_tokens
+            return len(self._encode([[Masked(piece)]], [steps])[0][0]) <= self.max_tokens
 
-        pieces = [piece.strip() for piece in split_to_fit(part, fits) if piece.strip()]
+        pieces = [piece.stripped() for piece in inner.cut(split_to_fit(inner.text, fits)) if piece.text.strip()]
         (encoded,) = self._encode([pieces], [steps])
-        return [Unit(piece, tuple(ids), steps, True) for piece, ids in zip(pieces, encoded, strict=True)]
+        units = [
+            Unit(piece.whole, tuple(ids), steps, True, masked=piece) for piece, ids in zip(pieces, encoded, strict=True)
+        ]
+        units[0] = replace(units[0], text=frame.before + units[0].text, before=frame.before)
+        units[-1] = replace(units[-1], text=units[-1].text + frame.after, after=frame.after)
+        return units
 
-    def _encode(self, parts_of: Sequence[Sequence[str]], steps: Sequence[tuple[str, ...]]) -> list[list[list[int]]]:
-        """Return the token ids of all parts, each with the tag of the first language it is translated into."""
-        flat = [part for parts in parts_of for part in parts]
-        tags = [into[0] for parts, into in zip(parts_of, steps, strict=True) for _ in parts]
-        encoded = iter(self.tokenizer.encode_source_batch(flat, tags if self.tokenizer.languages else None))
-        return [[next(encoded) for _ in parts] for parts in parts_of]
+    def _encode(self, parts_of: Sequence[Sequence[Masked]], steps: Sequence[tuple[str, ...]]) -> list[list[list[int]]]:
+        """Return the token ids of all parts as they are first read, each with the tag of its first language."""
+        readings_of_part = [[_first_reading(part) for part in parts] for parts in parts_of]
+        flat = [reading for readings in readings_of_part for reading in readings if reading is not None]
+        tags = [
+            into[0]
+            for readings, into in zip(readings_of_part, steps, strict=True)
+            for reading in readings
+            if reading is not None
+        ]
+        encoded = iter(self.encode(flat, tags))
+        return [[[] if reading is None else next(encoded) for reading in readings] for readings in readings_of_part]
+
+    def encode(self, texts: Sequence[str], languages: Sequence[str]) -> list[list[int]]:
+        """Return the token ids of texts, each with the tag of the language it is translated into."""
+        return self.tokenizer.encode_source_batch(texts, languages if self.tokenizer.languages else None)
+
+
+def _sentences(line: Masked) -> list[Masked]:
+    return [part.stripped() for part in line.cut(split_sentences(line.text)) if part.text.strip()]
+
+
+def _join_masked(parts: Sequence[Masked]) -> Masked:
+    return Masked(join_parts([part.text for part in parts]), tuple(one for part in parts for one in part.parts))
+
+
+def _first_reading(part: Masked) -> str | None:
+    """Return what is read of a part first; None where nothing can be read, as no word is in it or no stand-in fits."""
+    if not part.has_words:
+        return None
+    if not part.parts:
+        return part.text
+    readings = readings_of(part)
+    return readings[0].text if readings else None
 
 
 def join_parts(parts: Sequence[str]) -> str:

@@ -48,10 +48,8 @@ class TranslatedUnit:
 
     def then(self, later: Sequence["TranslatedUnit"]) -> "TranslatedUnit":
         """Let a translation of this one take its place; what was doubtful stays so."""
-        ranked = _ranked(later)
-        alternatives = [_joined(chosen, join_parts([one.text for one in chosen])) for chosen in ranked]
         warnings = _once(warning for unit in (self, *later) for warning in unit.warnings)
-        return TranslatedUnit(self.source, tuple(alternatives), warnings)
+        return TranslatedUnit(self.source, combined(self.source, later).alternatives, warnings)
 
 
 @dataclass(frozen=True)
@@ -86,13 +84,22 @@ class Translation:
         return self.alternatives[0].score
 
 
+def combined(source: str, units: Sequence[TranslatedUnit]) -> TranslatedUnit:
+    """Make one unit of several that stand in one line."""
+    ranked = _ranked(units)
+    alternatives = [joined_alternative(chosen, join_parts([one.text for one in chosen])) for chosen in ranked]
+    return TranslatedUnit(source, tuple(alternatives), _once(warning for unit in units for warning in unit.warnings))
+
+
 def assemble(plan: TextPlan, units: Sequence[TranslatedUnit]) -> Translation:
     """Put the translations of a text's units together, in the order of `plan.units`."""
     route = plan.route
     if route.steps:
-        alternatives = tuple(_joined(chosen, _text_of(plan, chosen)) for chosen in _ranked(units))
+        alternatives = tuple(joined_alternative(chosen, _text_of(plan, chosen)) for chosen in _ranked(units))
     else:
-        alternatives = (_joined([], "\n".join(map(one_line, plan.text.split("\n"))) if plan.text.strip() else ""),)
+        alternatives = (
+            joined_alternative([], "\n".join(map(one_line, plan.text.split("\n"))) if plan.text.strip() else ""),
+        )
     warnings = _once([*_about_the_way(plan), *(warning for unit in units for warning in unit.warnings)])
     return Translation(
         plan.text, alternatives, warnings, route.source, route.confidence, route.target, units=tuple(units)
@@ -137,7 +144,7 @@ def _text_of(plan: TextPlan, chosen: Sequence[Alternative]) -> str:
     return "\n".join(one_line(line.indent) + join_parts([next(rest).text for _ in line.units]) for line in plan.lines)
 
 
-def _joined(chosen: Sequence[Alternative], text: str) -> Alternative:
+def joined_alternative(chosen: Sequence[Alternative], text: str) -> Alternative:
     """Add up the numbers of the units' alternatives that make a text."""
     reasons = [one.finish_reason for one in chosen]
     return Alternative(

@@ -20,12 +20,15 @@ from heedful.errors import UserError
 from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
+from heedful.tasks.translation.alignment import Link, links_between
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, OutputWarning, find_warnings
+from heedful.tasks.translation.keeping import translate_keeping
 from heedful.tasks.translation.plan import Planner, TextPlan, Unit
 from heedful.tasks.translation.request import MinimumRisk, TranslationRequest, one_request
-from heedful.tasks.translation.translated import Alternative, TranslatedUnit, Translation, assemble_all
+from heedful.tasks.translation.translated import Alternative, TranslatedUnit, Translation, assemble_all, combined
 from heedful.tasks.translation.wishes import NO_WISHES, Wishes, continuation_ids
+from heedful.text.fixed_parts import Masked
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
 
@@ -189,11 +192,15 @@ class Translator:
 
         The units may belong to different plans: of the request, languages are settled in them.
         """
-        wishes = [unit.wishes if len(unit.steps) == 1 else NO_WISHES for unit in units]
-        found = self._generate_all([unit.source_ids for unit in units], wishes, self._search_request(request))
-        if isinstance(request.way, MinimumRisk):
-            found = [self._least_risk(it, unit, request) for it, unit in zip(found, units, strict=True)]
-        done = [self.translated(unit, hypotheses) for unit, hypotheses in zip(units, found, strict=True)]
+        planner = self.planner
+        done = translate_keeping(
+            units,
+            encode=lambda readings, languages: planner.encode([reading.text for reading in readings], languages),
+            search=lambda some: self._search(some, request),
+            spell=self.translated,
+            translate_masked=lambda masked, unit: self._translate_masked(masked, unit, request),
+            align=self._links,
+        )
         onward = [number for number, unit in enumerate(units) if len(unit.steps) > 1]
         if onward:
             parts_of = self.planner.units(
@@ -205,6 +212,28 @@ class Translator:
             for number, parts in zip(onward, parts_of, strict=True):
                 done[number] = done[number].then([next(later) for _ in parts])
         return done
+
+    def _translate_masked(self, masked: Masked, unit: Unit, request: TranslationRequest) -> TranslatedUnit:
+        """Translate what is left of a unit by its first step."""
+        units = self.planner.units_of(masked, unit.steps[:1])
+        units[:1] = [replace(first, wishes=unit.wishes) for first in units[:1]] if len(unit.steps) == 1 else units[:1]
+        return combined(masked.whole, self.translate_units(units, request))
+
+    def _links(self, source: str, target: str, unit: Unit) -> list[Link]:
+        """Align a text with its translation, where there is a model to be looked into."""
+        try:
+            model = self.readable_model
+        except UserError:
+            return []
+        return links_between(model, self.tokenizer, source, target, unit.steps[0])
+
+    def _search(self, units: Sequence[Unit], request: TranslationRequest) -> list[list[Hypothesis]]:
+        """Search for the translations of units by their first steps, as many of each as are wanted."""
+        wishes = [unit.wishes if len(unit.steps) == 1 else NO_WISHES for unit in units]
+        found = self._generate_all([unit.source_ids for unit in units], wishes, self._search_request(request))
+        if isinstance(request.way, MinimumRisk):
+            found = [self._least_risk(it, unit, request) for it, unit in zip(found, units, strict=True)]
+        return found
 
     def _least_risk(self, found: list[Hypothesis], unit: Unit, request: TranslationRequest) -> list[Hypothesis]:
         """Order what was found for a unit by its risk, and keep what is wanted."""

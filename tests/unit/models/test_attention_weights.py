@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from heedful.insight.attention_weights import entropy, forced_pass, uses_by_name, watch_attention
+from heedful.models.attention_weights import entropy, forced_pass, uses_by_name, watch_attention
 from heedful.models.transformer import Transformer
 from heedful.nn.attention import split_heads
 from tests.support.small_models import USES, draw_model
