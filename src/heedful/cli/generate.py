@@ -66,7 +66,7 @@ def generate(
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
-        seed=_any_seed() if seed is None else seed,
+        seed=options.any_seed() if seed is None else seed,
         memory_len=memory,
     )
     for piece in pieces:
@@ -74,9 +74,3 @@ def generate(
         flush()
     if is_terminal(sys.stdout):
         write_bytes(b"\n")
-
-
-def _any_seed() -> int:
-    import secrets
-
-    return secrets.randbits(32)

@@ -45,3 +45,10 @@ def is_written(context: typer.Context, name: str) -> bool:
     """Tell whether a parameter stands on the command line, and is no default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
+
+
+def any_seed() -> int:
+    """Make up a seed, for a user who gives none."""
+    import secrets
+
+    return secrets.randbits(32)

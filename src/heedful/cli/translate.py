@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli import options
+from heedful.cli import options, search_options
 from heedful.cli.console import flush, note, open_stdin, warn, write_line
 from heedful.cli.translate_files import FileOptions, named_files, translate_files
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from heedful.tasks.translation.translated import Translation
     from heedful.text.lines import LineReader
 
@@ -21,17 +23,20 @@ def translate(
         list[str] | None, typer.Argument(metavar="TEXT | FILE", help="What to translate; without it, lines from stdin.")
     ] = None,
     model: options.Models = None,
-    source_language: Annotated[
-        str | None,
-        typer.Option("--from", metavar="LANG", help="Language of the text; by default detected, line by line."),
-    ] = None,
-    target_language: Annotated[
-        str | None, typer.Option("--to", metavar="LANG", help="Language wanted; need not be said if there is one.")
-    ] = None,
+    source_language: search_options.SourceLanguage = None,
+    target_language: search_options.TargetLanguage = None,
     beam: options.Beam = None,
-    n_best: Annotated[
-        int, typer.Option("--n-best", metavar="N", min=1, help="Translations per line; more than 1 needs --json.")
-    ] = 1,
+    n_best: search_options.NBest = 1,
+    length_penalty: search_options.LengthPenalty = None,
+    prefix: search_options.Prefix = "",
+    sample: search_options.Sample = False,
+    temperature: search_options.Temperature = None,
+    top_k: search_options.TopK = None,
+    top_p: search_options.TopP = None,
+    seed: search_options.Seed = None,
+    diverse: search_options.Diverse = None,
+    mbr: search_options.LeastRisk = None,
+    glossary: search_options.GlossaryFile = None,
     as_json: options.Json = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the translation of a file goes; else beside it.")
@@ -52,20 +57,49 @@ def translate(
     """
     if n_best > 1 and not as_json:
         raise UserError("`--n-best` must be 1 without --json, because one line in is one line out. Add --json.")
+    if diverse is not None and not as_json:
+        raise UserError("`--diverse` must go with --json, because one line in is one line out. Add --json.")
     file_options = FileOptions(out, resume)
     files = named_files(text or (), file_options, as_json=as_json)
+    if files and prefix:
+        raise UserError("`--prefix` must be left out with files, which have many sentences to begin.")
+    from heedful.tasks.translation.glossary import NO_TERMS, load_glossary
     from heedful.tasks.translation.load import load_translator
-    from heedful.tasks.translation.request import TranslationRequest
+    from heedful.tasks.translation.request import SearchOptions, TranslationRequest
     from heedful.text.lines import read_lines
 
+    asked = TranslationRequest(
+        source_language,
+        target_language,
+        beam,
+        n_best,
+        length_penalty=length_penalty,
+        prefix=prefix,
+        glossary=NO_TERMS if glossary is None else load_glossary(glossary),
+    )
+    chosen = SearchOptions(
+        sample=sample,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        seed=options.any_seed() if sample and seed is None else seed,
+        diverse=diverse,
+        mbr=mbr,
+    )
+    request = chosen.request(asked, lambda name: "--" + name.replace("_", "-"))
     translator = load_translator(model, device=device, quantize=quantize, say=note)
-    request = TranslationRequest(source_language, target_language, beam, n_best)
     if files:
         model_name = ", ".join(map(str, model or ("bundled",)))
         translate_files(files, translator, request, file_options, model_name=model_name)
         return
     reader = None if text else read_lines(open_stdin())
-    translations = translator.translate_lines(text or reader or (), request)
+    _write_all(translator.translate_lines(text or reader or (), request), as_json=as_json)
+    if reader is not None and reader.num_bad:
+        warn(_about_bad_lines(reader))
+
+
+def _write_all(translations: "Iterable[Translation]", *, as_json: bool) -> None:
+    """Write translations as they come, and what is doubtful about them."""
     num_doubtful = 0
     for number, translation in enumerate(translations, start=1):
         write_line(_as_json(translation) if as_json else translation.text)
@@ -75,8 +109,6 @@ def translate(
             warn(f"line {number:,}: {warning}")
     if num_doubtful > _MOST_WARNED:
         warn(f"{count_of(num_doubtful - _MOST_WARNED, 'further line')} with warnings; --json has them all.")
-    if reader is not None and reader.num_bad:
-        warn(_about_bad_lines(reader))
 
 
 _MOST_WARNED = 20  # lines whose warnings are said one by one; of a large file that is out of domain all would have some

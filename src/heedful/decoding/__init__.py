@@ -9,19 +9,24 @@ from heedful.decoding.protocol import Decodable, Extendable
 from heedful.decoding.recorder import BeamStep, Recorder, StepList
 from heedful.decoding.request import SearchRequest
 from heedful.decoding.sampling import sample
+from heedful.decoding.terms import Term
+from heedful.decoding.ways import Diverse, Sampling
 
 __all__ = [
     "BeamStep",
     "Decodable",
+    "Diverse",
     "Ensemble",
     "Extendable",
     "FinishReason",
     "Generator",
     "Hypothesis",
     "Recorder",
+    "Sampling",
     "SearchRequest",
     "StepList",
     "Stepwise",
+    "Term",
     "beam_search",
     "greedy_search",
     "sample",

@@ -11,7 +11,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from heedful.decoding.sampling import check_choice, draw_tokens
+from heedful.decoding.sampling import draw_tokens
+from heedful.decoding.ways import check_choice
 from heedful.errors import UserError
 
 

@@ -1,8 +1,8 @@
 """What writes: sentences and a request go in, hypotheses come out. How it gets there is its own affair.
 
-`Stepwise` is the way of the paper, one token after the other, by greedy or beam search. A generator that writes all
-tokens at once, or guesses several and has them checked, is another class with the same method. Token ids go in and come
-out; text, tokenizers and the splitting of long inputs belong to `tasks`.
+`Stepwise` is the way of the paper, one token after the other, by greedy or beam search, or as the request says. A
+generator that writes all tokens at once, or guesses several and has them checked, is another class with the same
+method. Token ids go in and come out; text, tokenizers and the splitting of long inputs belong to `tasks`.
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,14 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from heedful.decoding.beam import beam_search
+from heedful.decoding.constrained import constrained_search
+from heedful.decoding.diverse import diverse_search
 from heedful.decoding.greedy import greedy_search
 from heedful.decoding.hypothesis import Hypothesis
 from heedful.decoding.protocol import Decodable
 from heedful.decoding.request import SearchRequest
+from heedful.decoding.sampling import sample
+from heedful.decoding.ways import Diverse, Sampling
 
 
 class Generator(Protocol):
@@ -39,6 +43,12 @@ class Stepwise:
         request.check_batch(len(source_ids))
         if not request.max_lengths:
             return []
+        if isinstance(request.way, Sampling):
+            return sample(self.model, source_ids, source_mask, request, request.way)
+        if isinstance(request.way, Diverse):
+            return diverse_search(self.model, source_ids, source_mask, request, request.way)
+        if request.terms is not None:
+            return constrained_search(self.model, source_ids, source_mask, request)
         if request.beam_size == 1 and request.recorder is None:
             return [[hypothesis] for hypothesis in greedy_search(self.model, source_ids, source_mask, request)]
         return beam_search(self.model, source_ids, source_mask, request)

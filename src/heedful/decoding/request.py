@@ -3,11 +3,13 @@
 Token ids and numbers only. Which sentences are searched, and by which model, is said beside it (generation.py).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from heedful.decoding.protocol import go_on
 from heedful.decoding.recorder import Recorder
+from heedful.decoding.terms import Term
+from heedful.decoding.ways import Way
 from heedful.errors import UserError
 
 TokenListener = Callable[[int, Sequence[int]], None]
@@ -33,6 +35,9 @@ class SearchRequest:
     n_best: int = 1
     """Hypotheses to return; at most `beam_size`. There may be fewer, but never none."""
 
+    way: Way | None = None
+    """How outputs are found; None is greedy or beam search. The others have no use for `beam_size`."""
+
     length_penalty: float = 0.6
     """α of ((5 + length) / 6)^α."""
 
@@ -45,6 +50,13 @@ class SearchRequest:
     prefix_ids: Sequence[Sequence[int]] | None = None
     """[batch] lists: tokens each output must begin with; they count as part of the output. A prefix overrules
     `forbidden_ids`, because a language tag is a thing one forces and never wants to be emitted."""
+
+    terms: Sequence[Sequence[Term]] | None = None
+    """[batch] lists: what each output must contain; none of the lists is empty. A beam search of any size keeps them,
+    other ways do not."""
+
+    continuation_ids: Collection[int] = frozenset()
+    """Tokens that go on with a word: a term that one of them follows is another word."""
 
     recorder: Recorder | None = None
     """Told about every step of a beam search, if there is one."""
@@ -73,6 +85,8 @@ class SearchRequest:
             raise UserError(f"`max_lengths` must be at least 1, but contain {min(self.max_lengths)}.")
         if self.prefix_ids is not None:
             self._check_prefixes(self.prefix_ids)
+        if self.terms is not None and (self.way is not None or not all(self.terms)):
+            raise UserError("`terms` must be given for every sentence, and for greedy or beam search only.")
 
     def _check_prefixes(self, prefix_ids: Sequence[Sequence[int]]) -> None:
         batch = len(self.max_lengths)

@@ -2,8 +2,9 @@
 
 from typing import Literal, overload
 
+from heedful.errors import UserError
 from heedful.insight.trace import Trace, trace_translation
-from heedful.tasks.translation.request import TranslationRequest
+from heedful.tasks.translation.request import TranslationRequest, one_request
 from heedful.tasks.translation.translator import Text, Translator
 
 
@@ -18,6 +19,7 @@ class TracingTranslator(Translator):
         to: str | None = None,
         from_: str | None = None,
         beam_size: int | None = None,
+        request: TranslationRequest | None = None,
         trace: Literal[False] = False,
     ) -> Text: ...
 
@@ -50,10 +52,13 @@ class TracingTranslator(Translator):
         to: str | None = None,
         from_: str | None = None,
         beam_size: int | None = None,
+        request: TranslationRequest | None = None,
         trace: bool = False,
     ) -> str | list[str] | Trace | list[Trace]:
         """Translate a text, or a list of texts; with `trace`, into what shows how: see `Trace`."""
-        request = TranslationRequest(from_, to, beam_size)
+        if trace and request is not None:
+            raise UserError("`request` must not be given with `trace`, which shows greedy and beam search only.")
+        request = one_request(TranslationRequest(from_, to, beam_size), request)
         texts = [text] if isinstance(text, str) else text
         if not trace:
             translated = [one.text for one in self._translate(texts, request)]

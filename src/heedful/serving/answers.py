@@ -14,6 +14,11 @@ MAX_TEXTS = 128
 
 MAX_BEAM = 16
 MAX_ALTERNATIVES = 10
+MAX_CANDIDATES = 32
+"""That minimum Bayes risk may compare; each costs what a hypothesis of a beam costs."""
+
+MAX_PREFIX = 1_000
+MAX_GLOSSARY = 200
 MAX_WRITTEN_TOKENS = 2_000
 MAX_CHOICES = 20
 """Symbols that could have been written, listed beside each that is."""
@@ -32,6 +37,9 @@ Text = Annotated[str, AfterValidator(_encodable)]
 Code = Annotated[str, Field(max_length=16), AfterValidator(_encodable)]
 ModelId = Annotated[str, Field(max_length=64), AfterValidator(_encodable)]
 Key = Annotated[str, Field(max_length=256), AfterValidator(_encodable)]
+
+
+Pair = Annotated[list[Annotated[Text, Field(min_length=1, max_length=200)]], Field(min_length=2, max_length=2)]
 
 
 class WithKey(BaseModel):
@@ -74,6 +82,22 @@ class TranslateRequest(WithTexts):
         None, ge=1, le=MAX_BEAM, description="Hypotheses kept per sentence; 1 is greedy; else as the model says."
     )
     details: bool = Field(False, description="Also scores, tokens and warnings.")
+    lengthPenalty: float | None = Field(None, ge=0, le=10, description="Above 0 favours longer translations.")  # noqa: N815
+    prefix: Annotated[Text, Field(max_length=MAX_PREFIX)] = Field("", description="What each translation begins with.")
+    sample: bool = Field(False, description="Draw the translation instead of searching the best.")
+    temperature: float | None = Field(None, gt=0, le=10, description="Below 1 surer, above 1 bolder.")
+    topK: int | None = Field(None, ge=1, le=1_000, description="Draw from the likeliest only.")  # noqa: N815
+    topP: float | None = Field(None, gt=0, le=1, description="Draw from the fewest that have this probability.")  # noqa: N815
+    seed: int | None = Field(None, ge=0, lt=2**32, description="The same seed gives the same translation; else 0.")
+    diverse: int | None = Field(
+        None, ge=2, le=MAX_ALTERNATIVES + 1, description="So many translations that differ, instead of `alternatives`."
+    )
+    mbr: int | None = Field(
+        None, ge=2, le=MAX_CANDIDATES, description="Of so many candidates, or samples, what is most like all others."
+    )
+    glossary: Annotated[list[Pair], Field(max_length=MAX_GLOSSARY)] = Field(
+        [], description="Pairs of a term and what it becomes; several of one term are a choice."
+    )
 
 
 def _uploaded(value: Any) -> UploadedFile:

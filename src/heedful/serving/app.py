@@ -40,6 +40,7 @@ from heedful.serving.rendering import answer_of, label_of, languages_of, percent
 from heedful.serving.routing import Api, EventStream, Server, ending_with_error
 from heedful.serving.trace_routes import add_other_traces, add_traces
 from heedful.serving.translating import SentenceDone, TranslationEngine, Written
+from heedful.serving.wanted import wanted_by
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import Piece, WritingEngine
 from heedful.tasks.translation.request import TranslationRequest
@@ -74,8 +75,7 @@ def _add_libretranslate(api: Api) -> None:
     @api.post("/translate", TranslateRequest, gives=TranslateAnswer, tag="translate", work=TranslationEngine)
     async def translate(asked: TranslateRequest) -> Response:
         """Translate a text or a list of texts."""
-        source = None if asked.source == "auto" else asked.source
-        wanted = TranslationRequest(source, asked.target, asked.beam, asked.alternatives + 1)
+        wanted = wanted_by(asked)
         engine = server.engines.find_translator(asked.model, wanted)
         if asked.format == "html":
             return await translate_html(server, engine, asked, wanted)

@@ -3,6 +3,7 @@
 A text is read as the document it is (documents/html.py); its passages pass the same queue as any other text.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -25,6 +26,8 @@ async def translate_html(
     """Translate texts that are HTML."""
     if asked.alternatives or asked.details:
         raise BadRequestError('`alternatives` and `details` must be left out with `format` "html".')
+    if asked.diverse or asked.prefix:
+        raise BadRequestError('`diverse` and `prefix` must be left out with `format` "html".')
     directions = engine.translator.directions
     directions.check(wanted.source, wanted.target)
     num_characters = sum(map(len, asked.texts))
@@ -42,7 +45,7 @@ async def translate_html(
         if not route.steps:
             written.append(text)
             continue
-        request = TranslationRequest(route.source, wanted.target, wanted.beam_size)
+        request = replace(wanted, source=route.source)
         done = await translate_passages(server, engine, document.passages, request)
         written.append(document.write([one.segments for one in done]).decode("utf-8"))
     is_one = isinstance(asked.q, str)

@@ -18,7 +18,7 @@ from heedful.text.scripts import UNDETERMINED
 def answer_of(asked: TranslateRequest, done: Sequence[Translation]) -> dict[str, Any]:
     """Write the answer of `/translate`: what was asked for and nothing else; a list for a list."""
     answer: dict[str, Any] = {"translatedText": [one.text for one in done]}
-    if asked.alternatives:
+    if asked.alternatives or asked.diverse:
         answer["alternatives"] = [[other.text for other in one.alternatives[1:]] for one in done]
     if asked.source == "auto":
         answer["detectedLanguage"] = [_detected(one) for one in done]

@@ -54,7 +54,7 @@ class TranslationEngine(Workplace):
     async def translate(self, plans: Sequence[TextPlan], request: TranslationRequest) -> list[TranslatedUnit]:
         """Translate the units of planned texts together with whatever else is waiting; raises `RefusedError`."""
         units = (unit for plan in plans for unit in plan.units)
-        key = request.without_languages()
+        key = request.after_planning()
         return await self.results([self.item(key, unit, len(unit.source_ids)) async for unit in unhurried(units)])
 
     async def stream(self, plan: TextPlan, request: TranslationRequest) -> AsyncIterator[Written | SentenceDone]:
@@ -69,7 +69,7 @@ class TranslationEngine(Workplace):
             yield SentenceDone("", TranslatedUnit(plan.text, left.alternatives, left.warnings))
             return
         is_told = request.beam_size == 1 and request.n_best == 1
-        key = request.without_languages()
+        key = request.after_planning()
         heard: list[asyncio.Queue[Written | None]] = []
         items = []
         async for unit in unhurried(plan.units):

@@ -17,7 +17,7 @@ from heedful.text.words import HAN, LETTER, UNIT
 
 Code = Literal[
     "split", "truncated", "broken", "pivot", "unchanged", "unknown_language", "one_of_several", "placed", "stand_ins",
-    "low_confidence", "looping", "copied", "leftover_words", "length", "unknown_characters", "numbers",
+    "low_confidence", "looping", "copied", "leftover_words", "length", "unknown_characters", "numbers", "missing_term",
 ]  # fmt: skip
 """Stable names for programs. The first nine say what was done; the others that the result is doubtful."""
 

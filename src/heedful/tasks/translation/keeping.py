@@ -33,11 +33,16 @@ class Attempt(NamedTuple):
     reading: Reading
     source_ids: Sequence[int]
 
+    @property
+    def read(self) -> Unit:
+        """The unit as the model reads it in this attempt."""
+        return replace(self.unit, source_ids=tuple(self.source_ids))
+
 
 def translate_keeping(
     units: Sequence[Unit],
     encode: Callable[[Sequence[Reading], Sequence[str]], list[list[int]]],
-    search: Callable[[Sequence[Sequence[int]]], list[list[Hypothesis]]],
+    search: Callable[[Sequence[Unit]], list[list[Hypothesis]]],
     spell: Callable[[Unit, Sequence[Hypothesis]], TranslatedUnit],
     translate_masked: Callable[[Masked, Unit], TranslatedUnit],
     align: Callable[[str, str, Unit], Sequence[Link]],
@@ -55,7 +60,7 @@ def translate_keeping(
     turn = 0
     while attempts:
         failed = []
-        for attempt, hypotheses in zip(attempts, search([one.source_ids for one in attempts]), strict=True):
+        for attempt, hypotheses in zip(attempts, search([one.read for one in attempts]), strict=True):
             found = _kept(attempt, spell(replace(attempt.unit, text=attempt.reading.text), hypotheses))
             lost = [] if found is None else lost_numbers(attempt.unit.text, found.text)
             if found is not None and not lost:

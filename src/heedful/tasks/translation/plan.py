@@ -14,6 +14,7 @@ from functools import cached_property
 from heedful.tasks.translation.directions import Directions, Route
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.stand_ins import Frame, Reading, framed, readings_of
+from heedful.tasks.translation.wishes import NO_WISHES, Wishes, check_prefix
 from heedful.text.fixed_parts import Masked, mask_fixed_parts
 from heedful.text.sentences import split_sentences, split_to_fit
 from heedful.text.tokenizer import Tokenizer
@@ -44,6 +45,9 @@ class Unit:
     """What stands before the words and is none of them, such as an emoji or a tag."""
 
     after: str = ""
+
+    wishes: Wishes = NO_WISHES
+    """What its translation must contain."""
 
     @cached_property
     def readings(self) -> list[Reading]:
@@ -78,6 +82,17 @@ class TextPlan:
         """All units of the text, in order."""
         return [unit for line in self.lines for unit in line.units]
 
+    def wishing(self, request: TranslationRequest) -> "TextPlan":
+        """Say what the translation of each unit must contain: terms, and of the first one the prefix."""
+        prefix, lines = request.prefix, []
+        for line in self.lines:
+            units = []
+            for unit in line.units:
+                units.append(replace(unit, wishes=Wishes(prefix, request.glossary.terms_of(unit.text))))
+                prefix = ""
+            lines.append(replace(line, units=tuple(units)))
+        return replace(self, lines=tuple(lines))
+
 
 @dataclass(frozen=True)
 class Planner:
@@ -101,10 +116,15 @@ class Planner:
         ]
         steps = [route.steps for route, lines in zip(routes, lines_of, strict=True) for _ in lines]
         units = iter(self.units([line for lines in lines_of for _, line in lines], steps))
-        return [
+        plans = [
             TextPlan(text, route, tuple(Line(indent, tuple(next(units))) for indent, _ in lines))
             for text, route, lines in zip(texts, routes, lines_of, strict=True)
         ]
+        if request.prefix:
+            check_prefix(request.prefix, self.tokenizer, self.max_tokens)
+        if request.prefix or request.glossary.entries:
+            return [plan.wishing(request) for plan in plans]
+        return plans
 
     def units(self, lines: Sequence[str], steps: Sequence[tuple[str, ...]]) -> list[list[Unit]]:
         """Cut lines into units, each line to be translated by its own steps."""

@@ -8,13 +8,13 @@ the others. This file wires the tokenizer and the generator; it knows neither fr
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Self, TypeVar
+from typing import Literal, NamedTuple, Self, TypeVar
 
 import torch
 from torch import Tensor
 
 from heedful.config.training import DecodingConfig
-from heedful.decoding import Generator, Hypothesis, Recorder, SearchRequest, Stepwise
+from heedful.decoding import Generator, Hypothesis, Recorder, SearchRequest, Stepwise, Term
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
 from heedful.models.interfaces import EncoderDecoder
@@ -22,11 +22,12 @@ from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
 from heedful.tasks.translation.alignment import Link, links_between
 from heedful.tasks.translation.directions import Directions
-from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, find_warnings
+from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, OutputWarning, find_warnings
 from heedful.tasks.translation.keeping import translate_keeping
 from heedful.tasks.translation.plan import Planner, TextPlan, Unit
-from heedful.tasks.translation.request import TranslationRequest
+from heedful.tasks.translation.request import MinimumRisk, TranslationRequest, one_request
 from heedful.tasks.translation.translated import Alternative, TranslatedUnit, Translation, assemble_all, combined
+from heedful.tasks.translation.wishes import NO_WISHES, Wishes, continuation_ids
 from heedful.text.fixed_parts import Masked
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
@@ -84,11 +85,17 @@ class Translator:
         return self.directions.sources
 
     def translate(
-        self, text: Text, *, to: str | None = None, from_: str | None = None, beam_size: int | None = None
+        self,
+        text: Text,
+        *,
+        to: str | None = None,
+        from_: str | None = None,
+        beam_size: int | None = None,
+        request: TranslationRequest | None = None,
     ) -> Text:
         """Translate a text, or a list of texts into a list; see `translate_detailed` for scores and alternatives."""
         texts = [text] if isinstance(text, str) else text
-        translations = self.translate_detailed(texts, to=to, from_=from_, beam_size=beam_size)
+        translations = self.translate_detailed(texts, to=to, from_=from_, beam_size=beam_size, request=request)
         return translations[0].text if isinstance(text, str) else [translation.text for translation in translations]
 
     def translate_detailed(
@@ -99,9 +106,15 @@ class Translator:
         from_: str | None = None,
         beam_size: int | None = None,
         n_best: int = 1,
+        request: TranslationRequest | None = None,
     ) -> list[Translation]:
-        """Translate texts, in order, with scores, alternatives and warnings; see `TranslationRequest`."""
-        return self._translate(texts, TranslationRequest(from_, to, beam_size, n_best))
+        """Translate texts, in order, with scores, alternatives and warnings.
+
+        What can be asked for beside languages, beam and number stands in a `TranslationRequest`, which is then given
+        instead of them.
+        """
+        given = TranslationRequest(from_, to, beam_size, n_best)
+        return self._translate(texts, one_request(given, request))
 
     def _translate(self, texts: Sequence[str], request: TranslationRequest) -> list[Translation]:
         plans = self.plan(texts, request)
@@ -136,7 +149,7 @@ class Translator:
         It begins with `prefix_ids`; `recorder` is told about every step of the search.
         """
         request = replace(self._search_request(TranslationRequest(beam_size=beam_size)), recorder=recorder)
-        return self._generate([source_ids], request, [prefix_ids])[0][0]
+        return self._generate([_Piece(source_ids, prefix_ids)], request)[0][0]
 
     @property
     def engine(self) -> Literal["float", "int8"]:
@@ -162,13 +175,15 @@ class Translator:
     def _search_request(self, request: TranslationRequest) -> SearchRequest:
         """Make the rules of the search for any number of sentences."""
         beam = self.decoding.beam_size if request.beam_size is None else request.beam_size
-        tokenizer = self.tokenizer
+        n_best = request.way.num_candidates if isinstance(request.way, MinimumRisk) else request.n_best
+        tokenizer, penalty = self.tokenizer, request.length_penalty
         return SearchRequest(
             bos_id=tokenizer.bos_id,
             eos_id=tokenizer.eos_id,
-            beam_size=max(beam, request.n_best),
-            n_best=request.n_best,
-            length_penalty=self.decoding.length_penalty,
+            beam_size=max(beam, n_best),
+            n_best=n_best,
+            way=request.way.sampling if isinstance(request.way, MinimumRisk) else request.way,
+            length_penalty=self.decoding.length_penalty if penalty is None else penalty,
             forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id),
         )
 
@@ -177,11 +192,11 @@ class Translator:
 
         The units may belong to different plans: of the request, languages are settled in them.
         """
-        search, planner = self._search_request(request), self.planner
+        planner = self.planner
         done = translate_keeping(
             units,
             encode=lambda readings, languages: planner.encode([reading.text for reading in readings], languages),
-            search=lambda sources: self._generate_all(sources, search),
+            search=lambda some: self._search(some, request),
             spell=self.translated,
             translate_masked=lambda masked, unit: self._translate_masked(masked, unit, request),
             align=self._links,
@@ -191,6 +206,8 @@ class Translator:
             parts_of = self.planner.units(
                 [done[number].text for number in onward], [units[number].steps[1:] for number in onward]
             )
+            for number, parts in zip(onward, parts_of, strict=True):
+                parts[:1] = [replace(part, wishes=units[number].wishes) for part in parts[:1]]
             later = iter(self.translate_units([part for parts in parts_of for part in parts], request))
             for number, parts in zip(onward, parts_of, strict=True):
                 done[number] = done[number].then([next(later) for _ in parts])
@@ -199,6 +216,7 @@ class Translator:
     def _translate_masked(self, masked: Masked, unit: Unit, request: TranslationRequest) -> TranslatedUnit:
         """Translate what is left of a unit by its first step."""
         units = self.planner.units_of(masked, unit.steps[:1])
+        units[:1] = [replace(first, wishes=unit.wishes) for first in units[:1]] if len(unit.steps) == 1 else units[:1]
         return combined(masked.whole, self.translate_units(units, request))
 
     def _links(self, source: str, target: str, unit: Unit) -> list[Link]:
@@ -209,32 +227,61 @@ class Translator:
             return []
         return links_between(model, self.tokenizer, source, target, unit.steps[0])
 
+    def _search(self, units: Sequence[Unit], request: TranslationRequest) -> list[list[Hypothesis]]:
+        """Search for the translations of units by their first steps, as many of each as are wanted."""
+        wishes = [unit.wishes if len(unit.steps) == 1 else NO_WISHES for unit in units]
+        found = self._generate_all([unit.source_ids for unit in units], wishes, self._search_request(request))
+        if isinstance(request.way, MinimumRisk):
+            found = [self._least_risk(it, unit, request) for it, unit in zip(found, units, strict=True)]
+        return found
+
+    def _least_risk(self, found: list[Hypothesis], unit: Unit, request: TranslationRequest) -> list[Hypothesis]:
+        """Order what was found for a unit by its risk, and keep what is wanted."""
+        from heedful.tasks.translation.minimum_risk import least_risk_first  # sacreBLEU is loaded for those who want it
+
+        assert isinstance(request.way, MinimumRisk)
+        texts = [self.tokenizer.decode_target(hypothesis.token_ids) for hypothesis in found]
+        return least_risk_first(found, texts, request.way.utility, unit.steps[0])[: request.n_best]
+
     def max_source_tokens(self) -> int:
         """Return how many tokens the model reads at once; longer texts are split."""
         limit = self.decoding.max_source_tokens
         positions = self.traits.max_positions
         return limit if positions is None else min(limit, positions)
 
-    def _generate_all(self, parts: Sequence[Sequence[int]], request: SearchRequest) -> list[list[Hypothesis]]:
+    def _generate_all(
+        self, parts: Sequence[Sequence[int]], wishes: Sequence[Wishes], request: SearchRequest
+    ) -> list[list[Hypothesis]]:
         """Search for every part, neighbours in length together, and give the results in the order of `parts`."""
+        tokenizer = self.tokenizer
+        pieces = [
+            _Piece(ids, wish.prefix_ids(tokenizer), wish.term_ids(tokenizer))
+            for ids, wish in zip(parts, wishes, strict=True)
+        ]
+        free = [number for number, piece in enumerate(pieces) if not piece.terms]
+        bound = [number for number, piece in enumerate(pieces) if piece.terms]
         results: dict[int, list[Hypothesis]] = {}
-        for numbers in _batches_by_length(parts, self.decoding.batch_tokens):
-            sources = [parts[number] for number in numbers]
-            results |= zip(numbers, within_memory(lambda some: self._generate(some, request), sources), strict=True)
+        for numbers in (*self._batches(free, parts), *self._batches(bound, parts)):
+            together = [pieces[number] for number in numbers]
+            results |= zip(numbers, within_memory(lambda some: self._generate(some, request), together), strict=True)
         return [results[number] for number in range(len(parts))]
 
+    def _batches(self, numbers: Sequence[int], parts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+        """Yield which of the parts with these numbers are searched together."""
+        for batch in _batches_by_length([parts[number] for number in numbers], self.decoding.batch_tokens):
+            yield [numbers[place] for place in batch]
+
     @torch.inference_mode()
-    def _generate(
-        self,
-        sources: Sequence[Sequence[int]],
-        request: SearchRequest,
-        prefix_ids: Sequence[Sequence[int]] | None = None,
-    ) -> list[list[Hypothesis]]:
-        source_ids, source_mask = _pad(sources, self.tokenizer.pad_id)
-        max_lengths = source_mask.sum(dim=1) + self.decoding.extra_tokens
+    def _generate(self, pieces: Sequence["_Piece"], request: SearchRequest) -> list[list[Hypothesis]]:
+        source_ids, source_mask = _pad([piece.source_ids for piece in pieces], self.tokenizer.pad_id)
+        prefix_ids = [piece.prefix_ids for piece in pieces]
+        max_lengths = source_mask.sum(dim=1) + self.decoding.extra_tokens + torch.tensor([*map(len, prefix_ids)])
         if self.traits.max_positions is not None:
             max_lengths = max_lengths.clamp(max=self.traits.max_positions)
-        request = replace(request, max_lengths=max_lengths.tolist(), prefix_ids=prefix_ids)
+        request = replace(request, max_lengths=max_lengths.tolist(), prefix_ids=prefix_ids if any(prefix_ids) else None)
+        if pieces[0].terms:
+            terms = [piece.terms for piece in pieces]
+            request = replace(request, terms=terms, continuation_ids=continuation_ids(self.tokenizer))
         return self.generator.generate(source_ids.to(self.device), source_mask.to(self.device), request)
 
     @cached_property
@@ -266,12 +313,23 @@ class Translator:
             num_unknown=sum(id_ in self._unknown_ids for id_ in unit.source_ids),
         )
         warnings = tuple(find_warnings(output, low_confidence=self.traits.low_confidence))
+        if missing := unit.wishes.missing_in(output.text) if len(unit.steps) == 1 else []:
+            message = f"the translation lacks terms of the glossary: {', '.join(missing)}."
+            warnings = (*warnings, OutputWarning("missing_term", message))
         return TranslatedUnit(unit.text, alternatives, warnings)
 
     def _pieces(self, hypothesis: Hypothesis) -> list[str]:
         """Spell what was written, the end symbol included: it was chosen like every other token."""
         ids = [*hypothesis.token_ids, self.tokenizer.eos_id][: len(hypothesis.token_log_probs)]
         return [self.tokenizer.target_piece(id_) for id_ in ids]
+
+
+class _Piece(NamedTuple):
+    """What is searched for: the tokens that are read, those an output must begin with, and what it must contain."""
+
+    source_ids: Sequence[int]
+    prefix_ids: Sequence[int] = ()
+    terms: Sequence[Term] = ()
 
 
 def _pad(sources: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:

@@ -65,6 +65,7 @@ const TRANSLATE_WORDS = {
       placed: "Addresses, numbers or the like stand where the model's attention suggests.",
       length: "The translation has an unlikely length.",
       unknown_characters: "The text has many characters the model has never seen.",
+      missing_term: "The translation lacks a term of the glossary.",
     },
   },
   zh: {
@@ -126,6 +127,7 @@ const TRANSLATE_WORDS = {
       placed: "网址、数字等按模型的注意力放置。",
       length: "译文的长度不太正常。",
       unknown_characters: "原文中有许多模型没有见过的字符。",
+      missing_term: "译文中缺少术语表里的词。",
     },
   },
 };

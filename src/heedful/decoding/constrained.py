@@ -1,0 +1,288 @@
+"""Search for outputs that contain given terms: a beam search that shares its slots among degrees of progress.
+
+Dynamic beam allocation (Post and Vilar, 2018), with a choice of forms. Candidates are put into banks by how much of the
+terms they have written; every bank that has candidates gets slots, in turn from the fullest to the emptiest, so that
+outputs without the term and with it are followed side by side, and the term enters where the model finds it least
+improbable. To what the model would write, each output adds what brings it nearer to its terms. A small beam is widened
+by a slot or two, so that a beam of one can do it as well.
+
+The likeliest tokens of a model can be had much faster than the probabilities of all, so what a term needs is first
+looked for among them. A sentence for which that does not lead to its terms is searched again with all at hand.
+
+An output may end only when it has all its terms. A sentence is done when `beam_size` outputs have ended, or `n_best`
+have and no open one is better at its present length; or at its cap, where the fullest are taken if nothing has ended.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Generic, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from heedful.decoding.constraints import Constraints
+from heedful.decoding.endings import Ending, Finished, Written
+from heedful.decoding.hypothesis import Hypothesis
+from heedful.decoding.length_penalty import penalty_of
+from heedful.decoding.protocol import Decodable, State
+from heedful.decoding.request import SearchRequest
+from heedful.decoding.terms import NOTHING_YET, Demands, Progress
+
+LEAST_SLOTS = 3
+"""A smaller beam is widened to so many, by no more than the tokens of the terms."""
+
+NUM_LIKELIEST = 48
+"""Among so many tokens of each row terms are looked for at first."""
+
+
+class Row(NamedTuple):
+    """An unfinished output."""
+
+    sentence: int
+    log_prob: float
+    progress: Progress
+
+
+class Candidate(NamedTuple):
+    """A row and a token that may follow."""
+
+    log_prob: float
+    row: int
+    token_id: int
+    token_log_prob: float
+    progress: Progress
+
+
+@dataclass
+class Banks:
+    """The candidates of one sentence, by their progress."""
+
+    open: dict[int, list[Candidate]] = field(default_factory=dict)
+    ending: list[Candidate] = field(default_factory=list)
+    wants_to_end: bool = False
+    """Whether a row would rather end, but lacks terms."""
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Say whether outputs end that have not even begun with a term."""
+        return self.wants_to_end and not any(self.open)
+
+    def in_turn(self, width: int, beam_size: int, all_covered: int) -> list[Candidate]:
+        """Take the best of each bank, the fullest bank first, then the second best of each, until there are `width`.
+
+        What lacks terms and is no more probable than what has them all will hardly overtake it: such are only taken
+        to fill a beam.
+        """
+        bar = max((it.log_prob for it in self.open.get(all_covered, ())), default=-math.inf)
+        taken = _in_turn(
+            [[it for it in self.open[bank] if bank == all_covered or it.log_prob > bar] for bank in self.open_banks]
+        )[:width]
+        if len(taken) < beam_size:
+            rest = _in_turn([[it for it in self.open[bank] if it.log_prob <= bar] for bank in self.open_banks])
+            taken += [it for it in rest if it not in taken][: beam_size - len(taken)]
+        return taken
+
+    @property
+    def open_banks(self) -> list[int]:
+        """The banks that have candidates, the fullest first."""
+        return sorted(self.open, reverse=True)
+
+
+def _in_turn(banks: Sequence[list[Candidate]]) -> list[Candidate]:
+    """Order the candidates: the best of each bank, then the second best of each, and so on."""
+    for bank in banks:
+        bank.sort(key=lambda it: -it.log_prob)
+    longest = max(map(len, banks), default=0)
+    return [bank[rank] for rank in range(longest) for bank in banks if rank < len(bank)]
+
+
+def constrained_search(
+    model: Decodable[State], source_ids: Tensor, source_mask: Tensor, request: SearchRequest
+) -> list[list[Hypothesis]]:
+    """Return the `n_best` outputs with the terms of each sentence, best first, and at least one.
+
+    source_ids int64 and source_mask bool [batch, source_len].
+    """
+    found = _search(model, source_ids, source_mask, request, NUM_LIKELIEST)
+    again = [sentence for sentence, hypotheses in enumerate(found) if hypotheses is None]
+    if again:
+        rows = torch.tensor(again, device=source_ids.device)
+        width = int(source_mask[rows].sum(dim=1).max())  # as if the others had never been there
+        exact = _search(model, source_ids[rows, :width], source_mask[rows, :width], _part(request, again), None)
+        for sentence, hypotheses in zip(again, exact, strict=True):
+            found[sentence] = hypotheses
+    return [hypotheses or [] for hypotheses in found]
+
+
+def _part(request: SearchRequest, sentences: Sequence[int]) -> SearchRequest:
+    """Return the request for some of the sentences."""
+    prefixes, terms = request.prefix_ids, request.terms or ()
+    return replace(
+        request,
+        max_lengths=[request.max_lengths[it] for it in sentences],
+        prefix_ids=None if prefixes is None else [prefixes[it] for it in sentences],
+        terms=[terms[it] for it in sentences],
+    )
+
+
+@torch.inference_mode()
+def _search(
+    model: Decodable[State], source_ids: Tensor, source_mask: Tensor, request: SearchRequest, count: int | None
+) -> list[list[Hypothesis] | None]:
+    """Search, looking among the `count` likeliest tokens only, which may find nothing; None looks among all."""
+    device, batch, longest = source_ids.device, len(request.max_lengths), max(request.max_lengths)
+    demands = [Demands(terms, request.continuation_ids) for terms in request.terms or ()]
+    widths = [max(request.beam_size, min(request.beam_size + it.total, LEAST_SLOTS)) for it in demands]
+    read = _Reader(model, Constraints(request, device), count)
+    state = model.start(
+        source_ids, source_mask, max_rows=sum(widths), max_len=longest, before_layer=request.before_step
+    )
+    finished = Finished(batch, n_best=request.n_best, length_penalty=request.length_penalty)
+    history: list[Written] = []
+    rows = [Row(sentence, 0.0, NOTHING_YET) for sentence in range(batch)]
+    given_up: set[int] = set()
+    token_ids, parents = torch.full((batch,), request.bos_id, dtype=torch.long, device=device), None
+    for step in range(longest):
+        request.before_step()
+        followers = read.followers(state, token_ids, parents, step, rows, demands, widths)
+        kept: list[Candidate] = []
+        for sentence, found in _banks(followers, rows, demands, request.eos_id).items():
+            is_last = step + 1 == request.max_lengths[sentence]
+            chosen = [] if is_last else found.in_turn(widths[sentence], request.beam_size, demands[sentence].total)
+            _collect(finished, sentence, found, step, request)
+            if count is not None and not finished.count[sentence] and (is_last or found.is_hopeless):
+                given_up.add(sentence)
+                continue
+            if is_last and not finished.count[sentence]:
+                _collect_unfinished(finished, sentence, found, step, request)
+            if not _is_done(finished, sentence, chosen, step, request):
+                kept += chosen
+            elif not finished.count[sentence]:
+                best = max((row for row in rows if row.sentence == sentence), key=lambda row: row.log_prob)
+                finished.fail(sentence, history, row=rows.index(best))
+        if not kept:
+            break
+        rows = [Row(rows[it.row].sentence, it.log_prob, it.progress) for it in kept]
+        history.append(_written(kept))
+        token_ids = torch.from_numpy(history[-1].token_ids).to(device)
+        parents = torch.from_numpy(history[-1].parents).to(device)
+    return [None if number in given_up else it for number, it in enumerate(finished.best(history))]
+
+
+@dataclass(frozen=True)
+class _Reader(Generic[State]):
+    """Asks the model what may follow."""
+
+    model: Decodable[State]
+    constraints: Constraints
+    count: int | None
+
+    def followers(
+        self,
+        state: State,
+        token_ids: Tensor,
+        parents: Tensor | None,
+        step: int,
+        rows: Sequence[Row],
+        demands: Sequence[Demands],
+        widths: Sequence[int],
+    ) -> list[list[tuple[int, float]]]:
+        """Append token_ids [rows] to the rows that parents [rows] name, and say what may follow each, with log-probs.
+
+        These are the likeliest tokens, the best first, and those its terms need.
+        """
+        sentences = [row.sentence for row in rows]
+        wanted = [demands[row.sentence].wanted(row.progress) for row in rows]
+        if self.count is None:
+            log_probs = self.constraints.distribution(
+                self.model, state, token_ids, parents, step=step, sentences=sentences
+            )
+            best = log_probs.topk(min(max(widths) + 1, log_probs.size(1)), dim=-1)
+            lists = [
+                list(zip(ids[: widths[row.sentence] + 1], values, strict=False))
+                for row, ids, values in zip(rows, best.indices.tolist(), best.values.tolist(), strict=True)
+            ]
+            for number, tokens in enumerate(wanted):
+                listed = {token for token, _ in lists[number]}
+                lists[number] += [(it, float(log_probs[number, it])) for it in sorted(tokens) if it not in listed]
+            return lists
+        values, ids = self.constraints.best(
+            self.model, state, token_ids, parents, step=step, sentences=sentences, count=self.count
+        )
+        return [
+            [
+                (token, value)
+                for place, (token, value) in enumerate(zip(of_ids, of_values, strict=True))
+                if place <= widths[row.sentence] or token in tokens
+            ]
+            for row, of_ids, of_values, tokens in zip(rows, ids.tolist(), values.tolist(), wanted, strict=True)
+        ]
+
+
+def _banks(
+    followers: Sequence[Sequence[tuple[int, float]]], rows: Sequence[Row], demands: Sequence[Demands], eos_id: int
+) -> dict[int, Banks]:
+    """Sort what may follow each row into the banks of the sentences."""
+    banks: dict[int, Banks] = {row.sentence: Banks() for row in rows}
+    for number, (sentence, log_prob, progress) in enumerate(rows):
+        demand, found = demands[sentence], banks[sentence]
+        bank, is_settled = demand.covered(progress), not progress.begun and not progress.newest
+        for place, (token, value) in enumerate(followers[number]):
+            if not value > -math.inf:  # NaN is not greater either
+                continue
+            if token == eos_id:
+                if demand.is_met(progress):
+                    found.ending.append(Candidate(log_prob + value, number, token, value, progress))
+                elif place == 0:
+                    found.wants_to_end = True
+            elif is_settled and token not in demand.starts:
+                found.open.setdefault(bank, []).append(Candidate(log_prob + value, number, token, value, progress))
+            else:
+                after = demand.advance(progress, token)
+                candidate = Candidate(log_prob + value, number, token, value, after)
+                found.open.setdefault(demand.covered(after), []).append(candidate)
+    return banks
+
+
+def _collect(finished: Finished, sentence: int, found: Banks, step: int, request: SearchRequest) -> None:
+    """Add the outputs that end, where they are among the `beam_size` best of those with as much progress."""
+    if not found.ending:
+        return
+    rivals = sorted((it.log_prob for it in found.open.get(max(found.open, default=0), ())), reverse=True)
+    for rank, it in enumerate(sorted(found.ending, key=lambda it: -it.log_prob)):
+        if rank + sum(rival > it.log_prob for rival in rivals) < request.beam_size:
+            finished.add(sentence, _ending(it, step, request))
+
+
+def _collect_unfinished(finished: Finished, sentence: int, found: Banks, step: int, request: SearchRequest) -> None:
+    """Take the fullest outputs at the cap: they are cut, and may lack terms."""
+    for it in sorted(found.open.get(max(found.open, default=0), ()), key=lambda it: -it.log_prob)[: request.beam_size]:
+        finished.add(sentence, _ending(it, step, request))
+
+
+def _ending(it: Candidate, step: int, request: SearchRequest) -> Ending:
+    return Ending(
+        score=it.log_prob / penalty_of(step + 1, request.length_penalty),
+        num_steps=step,
+        row=it.row,
+        last_id=it.token_id,
+        last_log_prob=it.token_log_prob,
+        reason="eos" if it.token_id == request.eos_id else "length",
+    )
+
+
+def _is_done(finished: Finished, sentence: int, chosen: Sequence[Candidate], step: int, request: SearchRequest) -> bool:
+    if not chosen or finished.count[sentence] >= request.beam_size:
+        return True
+    best = max(it.log_prob for it in chosen) / penalty_of(step + 2, request.length_penalty)
+    return bool(best <= finished.to_beat[sentence])
+
+
+def _written(kept: Sequence[Candidate]) -> Written:
+    return Written(
+        np.array([it.token_id for it in kept], dtype=np.int64),
+        np.array([it.token_log_prob for it in kept], dtype=np.float32),
+        np.array([it.row for it in kept], dtype=np.int64),
+    )

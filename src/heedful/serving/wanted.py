@@ -1,0 +1,30 @@
+"""From the fields of `POST /translate` to what is asked of a translator. Knows both shapes, and nothing of HTTP."""
+
+from heedful.serving.answers import TranslateRequest
+from heedful.tasks.translation.glossary import Entry, Glossary
+from heedful.tasks.translation.request import SearchOptions, TranslationRequest
+
+_SPELLING = {"top_k": "topK", "top_p": "topP"}
+
+
+def wanted_by(asked: TranslateRequest) -> TranslationRequest:
+    """Return what a client wants; a `UserError` says what contradicts itself."""
+    wanted = TranslationRequest(
+        None if asked.source == "auto" else asked.source,
+        asked.target,
+        asked.beam,
+        asked.alternatives + 1,
+        length_penalty=asked.lengthPenalty,
+        prefix=asked.prefix,
+        glossary=Glossary(tuple(Entry(source, (target,)) for source, target in asked.glossary)),
+    )
+    options = SearchOptions(
+        sample=asked.sample,
+        temperature=asked.temperature,
+        top_k=asked.topK,
+        top_p=asked.topP,
+        seed=asked.seed,
+        diverse=asked.diverse,
+        mbr=asked.mbr,
+    )
+    return options.request(wanted, lambda name: _SPELLING.get(name, name))

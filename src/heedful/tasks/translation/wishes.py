@@ -1,0 +1,70 @@
+"""What a translation must contain: a beginning, and terms. It belongs to a unit of a text and is settled in its plan.
+
+Here the texts become tokens. A term may begin a sentence, so its first letter may be a capital as well; in a script
+without spaces it may stand in the middle of a row of characters.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from heedful.decoding.terms import Term
+from heedful.errors import UserError
+from heedful.text.tokenizer import Tokenizer
+from heedful.text.words import SPACE_MARK, is_unspaced
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the translation of a unit into its last language must contain."""
+
+    prefix: str = ""
+    """What it begins with."""
+
+    terms: tuple[tuple[str, ...], ...] = ()
+    """Of each term one of these forms."""
+
+    def prefix_ids(self, tokenizer: Tokenizer) -> list[int]:
+        """Return the beginning as tokens."""
+        return tokenizer.encode_target(self.prefix)[:-1] if self.prefix else []
+
+    def term_ids(self, tokenizer: Tokenizer) -> list[Term]:
+        """Return the terms as tokens."""
+        found = [Term(tuple(ids for form in forms for ids in _ids_of(form, tokenizer))) for forms in self.terms]
+        return [term for term in found if term.forms]
+
+    def missing_in(self, text: str) -> list[str]:
+        """Return the first form of each term that a text does not have."""
+        lower = text.lower()
+        return [forms[0] for forms in self.terms if not any(form.lower() in lower for form in forms)]
+
+
+NO_WISHES = Wishes()
+
+
+@lru_cache(maxsize=4096)
+def _ids_of(form: str, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
+    """Return the ways to write a form, as token ids."""
+    spellings = dict.fromkeys((form, form[:1].upper() + form[1:]))
+    ways = [tuple(tokenizer.encode_target(spelling)[:-1]) for spelling in spellings]
+    if is_unspaced(form[0]):
+        within, alone = tokenizer.encode_target("，" + form)[:-1], tokenizer.encode_target("，")[:-1]
+        if within[: len(alone)] == alone:
+            ways.append(tuple(within[len(alone) :]))
+    return tuple(ids for ids in dict.fromkeys(ways) if ids and tokenizer.unk_id not in ids)
+
+
+@lru_cache(maxsize=8)
+def continuation_ids(tokenizer: Tokenizer) -> frozenset[int]:
+    """Return the tokens that go on with a word instead of beginning one."""
+    return frozenset(
+        id_
+        for id_, piece in enumerate(tokenizer.target.vocabulary)
+        if not piece.startswith(SPACE_MARK) and piece[:1].isalnum() and not is_unspaced(piece[0])
+    )
+
+
+def check_prefix(prefix: str, tokenizer: Tokenizer, max_tokens: int) -> None:
+    """Refuse a beginning that leaves no room for what follows."""
+    num_tokens = len(Wishes(prefix).prefix_ids(tokenizer))
+    if num_tokens > max_tokens // 2:
+        raise UserError(f"A prefix must have at most {max_tokens // 2:,} tokens, but has {num_tokens:,}. Shorten it.")
