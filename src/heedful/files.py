@@ -42,6 +42,27 @@ def write_atomic(path: Path, data: bytes) -> None:
         _sync_folder(path.parent)
 
 
+def write_atomic_new(path: Path, data: bytes) -> None:
+    """Do the same for a file that does not exist yet; one that has appeared meanwhile is never overwritten."""
+    partial = _partial_name(path)
+    with writing(path, len(data)):
+        try:
+            _write_forced(partial, data)
+            try:
+                os.link(partial, path)
+            except OSError as error:
+                if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
+                    raise
+                os.close(
+                    os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+                )  # no links here: take the name first
+                partial.replace(path)
+        finally:
+            with suppress(OSError):
+                partial.unlink()
+        _sync_folder(path.parent)
+
+
 def write_new(path: Path, data: bytes) -> None:
     """Write a file that does not exist yet and force it to disk. For folders that are not yet visible to anyone."""
     with writing(path, len(data)):

@@ -31,7 +31,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "interop": {"text", "data", "nn", "models", "storage", "decoding", "evaluation", "training"},
     "tasks": {"text", "data", "nn", "models", "storage", "engines", "decoding", "evaluation", "training"},
     "insight": {"text", "nn", "models", "storage", "decoding", "evaluation", "training", "tasks"},
-    "serving": {"text", "models", "storage", "engines", "decoding", "tasks", "insight"},
+    "documents": {"text", "tasks"},
+    "serving": {"text", "models", "storage", "engines", "decoding", "tasks", "insight", "documents"},
     "demo": {"text", "data", "training", "storage", "tasks"},
     "cli": {
         "waiting",
@@ -42,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "training",
         "tasks",
         "insight",
+        "documents",
         "interop",
         "serving",
         "demo",

@@ -175,7 +175,7 @@ def test_a_trace_is_what_python_shows(server: ServerProcess, translator: Transla
         ({"q": "a", "source": "en", "target": "xx"}, 'into "de", "fr", "zh", "en", but was asked for "xx".'),
         ({"q": "a", "source": "xx", "target": "de"}, 'but was asked to from "xx".'),
         ({"q": "a", "source": "de", "target": "zh", "model": "pair"}, "asked"),
-        ({"q": "a", "target": "de", "format": "html"}, "`format` must be 'text'."),
+        ({"q": "a", "target": "de", "format": "pdf"}, "`format` must be 'text' or 'html'."),
     ],
     ids=["target", "source", "direction", "format"],
 )

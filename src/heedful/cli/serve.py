@@ -36,6 +36,9 @@ def serve(
         float, typer.Option(metavar="SECONDS", min=0.1, help="What cannot be answered by then is refused.")
     ] = 30.0,
     runs: Annotated[Path, typer.Option(metavar="DIR", help="Where runs are; the page shows them.")] = Path("runs"),
+    suggestions: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where translations that clients suggest are kept; else nowhere.")
+    ] = None,
     device: options.Device = None,
     quantize: options.Quantize = "auto",
 ) -> None:
@@ -59,7 +62,9 @@ def serve(
     if quantize == "int8" and model and not any(_translates(path) for path in model):
         raise UserError("`--quantize int8` must be used with a translator, but none of the models is one.")
     access = Access(hosts=frozenset(name.lower() for name in allow_host or ()), api_key=api_key or None)
-    settings = Settings(model or (), host, port, access, device, quantize, Limits(deadline_seconds=deadline), runs)
+    settings = Settings(
+        model or (), host, port, access, device, quantize, Limits(deadline_seconds=deadline), runs, suggestions
+    )
     run(settings, say=note)
 
 

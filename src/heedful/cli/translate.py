@@ -1,12 +1,14 @@
-"""`heedful translate`: one line in, one line out, in order, while the input is still coming."""
+"""`heedful translate`: one line in, one line out, in order, while the input is still coming; or whole files."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heedful.cli import options
 from heedful.cli.console import flush, note, open_stdin, warn, write_line
+from heedful.cli.translate_files import FileOptions, named_files, translate_files
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 def translate(
     text: Annotated[
-        list[str] | None, typer.Argument(metavar="TEXT", help="What to translate; without it, lines from stdin.")
+        list[str] | None, typer.Argument(metavar="TEXT | FILE", help="What to translate; without it, lines from stdin.")
     ] = None,
     model: options.Models = None,
     source_language: Annotated[
@@ -31,25 +33,38 @@ def translate(
         int, typer.Option("--n-best", metavar="N", min=1, help="Translations per line; more than 1 needs --json.")
     ] = 1,
     as_json: options.Json = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the translation of a file goes; else beside it.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a file where a killed run ended.")] = False,
     device: options.Device = None,
     quantize: options.Quantize = "auto",
 ) -> None:
-    """Translate TEXT, or stdin line by line.
+    """Translate TEXT, stdin line by line, or a FILE: letter.docx becomes letter.de.docx.
 
     Every input line gives exactly one output line, an empty line an empty one.
     Output is flushed while input is still coming. With --json, each line is an
     object with the translation, its score, its alternatives, the languages and
     warnings: what is doubtful about it.
+
+    A FILE may be txt, md, html, srt, vtt, po, xlf, tmx, json, docx, odt or epub.
+    What is not text stays as it is, and nothing is overwritten.
     """
     if n_best > 1 and not as_json:
         raise UserError("`--n-best` must be 1 without --json, because one line in is one line out. Add --json.")
+    file_options = FileOptions(out, resume)
+    files = named_files(text or (), file_options, as_json=as_json)
     from heedful.tasks.translation.load import load_translator
     from heedful.tasks.translation.request import TranslationRequest
     from heedful.text.lines import read_lines
 
     translator = load_translator(model, device=device, quantize=quantize, say=note)
-    reader = None if text else read_lines(open_stdin())
     request = TranslationRequest(source_language, target_language, beam, n_best)
+    if files:
+        model_name = ", ".join(map(str, model or ("bundled",)))
+        translate_files(files, translator, request, file_options, model_name=model_name)
+        return
+    reader = None if text else read_lines(open_stdin())
     translations = translator.translate_lines(text or reader or (), request)
     num_doubtful = 0
     for number, translation in enumerate(translations, start=1):

@@ -218,12 +218,12 @@ def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int 
         unit = translator.planner.units([made.text], [tuple(rest)])[0][0]
         message = f'the text came from "{source_language}" through "{middle}"; what is shown is the last step.'
         warnings, source_language = (*warnings, OutputWarning("pivot", message)), middle
-    if not unit.has_words:
-        raise UserError("The text to look into must have words, but has only what must not change.")
-    if unit.read_text != unit.text:
-        message = f"parts that must not change are not read by the model; what is shown is: {unit.read_text}"
+    if unit.masked.text != unit.text:
+        message = "what must not change is shown as the model would read it; to translate, it reads stand-ins for it."
         warnings = (*warnings, OutputWarning("stand_ins", message))
-        (unit,) = translator.planner.units_of(Masked(unit.read_text), unit.steps)
+    if unit.masked.text != unit.text or not unit.source_ids:
+        (ids,) = translator.planner.encode([unit.text], unit.steps[:1])
+        unit = Unit(unit.text, tuple(ids), unit.steps, masked=Masked(unit.text))
     tokens = read_tokens(translator, unit.text, route.target)
     sentences = tuple(one.text for one in units)
     return _Reading(unit, source_language, route.target, tokens, warnings, sentences, sentence)

@@ -69,10 +69,11 @@ def find_use(model: EncoderDecoder, name: str, layer: int, head: int) -> Attenti
 def check_name(name: str, known: Collection[str]) -> None:
     """Refuse a use that a model does not have, and name those it has."""
     if not known:
-        raise UserError(f'`kind` must name an attention of the model, but is "{name}", and the model has none.')
+        raise UserError("`kind` must name an attention of the model, but the model has none.")
     if name not in known:
         *some, last = (f'"{one}"' for one in known)
-        raise UserError(f'`kind` must be {" or ".join(filter(None, [", ".join(some), last]))}, but is "{name}".')
+        # Not what was given: it may come from anybody, and be anything.
+        raise UserError(f"`kind` must be {' or '.join(filter(None, [', '.join(some), last]))}.")
 
 
 def check_place(*places: tuple[str, int, int]) -> None:

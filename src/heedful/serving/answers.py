@@ -3,9 +3,11 @@
 Pydantic models: they check what comes in, and they are what /docs shows. Knows nothing of how anything is done.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, PlainValidator, WithJsonSchema
+
+from heedful.serving.multipart import UploadedFile
 
 MAX_TEXTS = 128
 """Of one request; how much text they may have together is for the server to say (limits.py)."""
@@ -60,7 +62,7 @@ class TranslateRequest(WithTexts):
     )
     source: Code = Field("auto", description="Language of the text; `auto` detects it.")
     target: Code = Field(description="Language wanted.")
-    format: Literal["text"] = Field("text", description="Only plain text is translated.")
+    format: Literal["text", "html"] = Field("text", description="With `html`, markup is kept and moves with its words.")
     alternatives: int = Field(
         0,
         ge=0,
@@ -72,6 +74,27 @@ class TranslateRequest(WithTexts):
         None, ge=1, le=MAX_BEAM, description="Hypotheses kept per sentence; 1 is greedy; else as the model says."
     )
     details: bool = Field(False, description="Also scores, tokens and warnings.")
+
+
+def _uploaded(value: Any) -> UploadedFile:
+    if not isinstance(value, UploadedFile):
+        raise ValueError("must be a file of a multipart form")
+    return value
+
+
+class WithFile(WithKey):
+    """A request that comes with a file, in a multipart form."""
+
+    file: Annotated[UploadedFile, PlainValidator(_uploaded), WithJsonSchema({"type": "string", "format": "binary"})] = (
+        Field(description="The file; its name ends in .docx, .odt, .epub, .html, .md, .txt, .srt, .vtt, .po, .xlf, …")
+    )
+
+
+class TranslateFileRequest(WithFile):
+    """What `POST /translate_file` takes."""
+
+    source: Code = Field("auto", description="Language of the file; `auto` detects it.")
+    target: Code = Field(description="Language wanted.")
 
 
 class StreamRequest(WithTexts):
@@ -88,6 +111,21 @@ class DetectRequest(WithTexts):
     """What `POST /detect` takes."""
 
     q: Text | Annotated[list[Text], Field(max_length=MAX_TEXTS)] = Field(description="A text, or a list.")
+
+
+class SuggestRequest(WithTexts):
+    """What `POST /suggest` takes."""
+
+    name_of_texts = "q + s"
+    q: Text = Field(min_length=1, description="The text.")
+    s: Text = Field(min_length=1, description="The better translation of it.")
+    source: Code = Field(min_length=1, description="Language of the text.")
+    target: Code = Field(min_length=1, description="Language of the translation.")
+
+    @property
+    def texts(self) -> list[str]:
+        """The text and its translation."""
+        return [self.q, self.s]
 
 
 class ClassifyRequest(WithTexts):
@@ -149,8 +187,49 @@ class TranslateAnswer(BaseModel):
     warnings: list[dict[str, str]] | list[list[dict[str, str]]] | None = None
 
 
+class TranslatedFile(BaseModel):
+    """What `POST /translate_file` gives."""
+
+    translatedFileUrl: str  # noqa: N815
+
+
+class Success(BaseModel):
+    """What `POST /suggest` gives."""
+
+    success: bool
+
+
+class LanguageName(BaseModel):
+    """A language, or `auto`."""
+
+    code: str
+    name: str
+
+
+class FrontendLanguages(BaseModel):
+    """What a page begins with."""
+
+    source: LanguageName
+    target: LanguageName | None
+
+
+class FrontendSettings(BaseModel):
+    """What `GET /frontend/settings` gives, in LibreTranslate's words."""
+
+    charLimit: int  # noqa: N815
+    frontendTimeout: int  # noqa: N815
+    """Milliseconds to wait for somebody who types."""
+
+    apiKeys: bool  # noqa: N815
+    keyRequired: bool  # noqa: N815
+    suggestions: bool
+    filesTranslation: bool  # noqa: N815
+    supportedFilesFormat: list[str]  # noqa: N815
+    language: FrontendLanguages
+
+
 class Language(BaseModel):
-    """A language that can be translated from, and what into."""
+    """A language, and what it can be translated into: nothing where it is only a target."""
 
     code: str
     name: str

@@ -2,7 +2,8 @@
 
 LibreTranslate's `/translate`, `/languages` and `/detect`, so that its clients work; ours under `/api/`; and what
 operators ask for. Routes that look into models are in trace_routes.py, those of runs in following.py, the page's files
-in pages.py. Checks that hold for every request are in guard.py.
+in pages.py, the rest of LibreTranslate's in libretranslate.py and file_routes.py. Checks that hold for every request
+are in guard.py.
 """
 
 import asyncio
@@ -25,9 +26,12 @@ from heedful.serving.answers import (
     TranslateAnswer,
     TranslateRequest,
 )
+from heedful.serving.file_routes import add_files
 from heedful.serving.following import add_runs
 from heedful.serving.guard import Access, App, Guard
+from heedful.serving.html_texts import translate_html
 from heedful.serving.labelling import LabellingEngine
+from heedful.serving.libretranslate import add_surroundings
 from heedful.serving.measures import CONTENT_TYPE
 from heedful.serving.openapi import EVENTS, TEXT
 from heedful.serving.pages import add_pages
@@ -47,6 +51,8 @@ def make_api(server: Server) -> Api:
     """Return the routes."""
     api = Api(server)
     _add_libretranslate(api)
+    add_files(api)
+    add_surroundings(api)
     _add_own(api)
     add_traces(api)
     _add_other_tasks(api)
@@ -71,6 +77,8 @@ def _add_libretranslate(api: Api) -> None:
         source = None if asked.source == "auto" else asked.source
         wanted = TranslationRequest(source, asked.target, asked.beam, asked.alternatives + 1)
         engine = server.engines.find_translator(asked.model, wanted)
+        if asked.format == "html":
+            return await translate_html(server, engine, asked, wanted)
         num_characters = sum(map(len, asked.texts))
         planner = engine.translator.planner
         plans = await server.preparation.prepare(lambda: planner.plan(asked.texts, wanted), num_characters)

@@ -1,10 +1,11 @@
-"""From the bytes of a request to what it asks for: JSON or a form, strictly, and a sentence for everything else.
+"""From the bytes of a request to what it asks for: JSON, a form or a query, strictly; a sentence for everything else.
 
 Nothing here can be made to take long or to fail with anything but `BadRequestError`: bodies are bounded before they
 come here, JSON that is too deep, or has NaN, or numbers of thousands of digits is refused; types are not guessed.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -12,11 +13,14 @@ from pydantic import BaseModel, ValidationError
 
 from heedful.errors import UserError
 from heedful.serving.answers import MAX_TEXTS, WithTexts
+from heedful.serving.multipart import MultipartError, parse_multipart
 
 Body = TypeVar("Body", bound=BaseModel)
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+_LONGEST_SHOWN = 16
 
 
 class BadRequestError(UserError):
@@ -27,29 +31,37 @@ class BadRequestError(UserError):
         self.status = status
 
 
-def fields_of(body: bytes, content_type: str) -> dict[str, Any]:
-    """Read the fields of a body; a form's are strings, or lists of them where a field comes several times."""
-    kind = content_type.partition(";")[0].strip().lower()
+def fields_of(body: bytes, content_type: str, query: bytes = b"") -> dict[str, Any]:
+    """Read the fields of a body; a form's are strings, or lists of them where a field comes several times.
+
+    Those of the query of the address are added to a form, or are all where there is no body; JSON says everything.
+    """
+    kind = _kind(content_type)
+    if query and not body:
+        return _form(query, "query")
     if kind == FORM:
-        return _form(body)
+        return _joined(_form(body), query)
+    if kind == MULTIPART:
+        return _joined(_multipart(body, content_type), query)
     if kind in ("", JSON):
         return _object(body)
-    raise BadRequestError(f"The body must be {JSON} or {FORM}.", 415)
+    raise BadRequestError(f"The body must be {JSON}, {FORM} or {MULTIPART}.", 415)
 
 
-def read_request(schema: type[Body], body: bytes, content_type: str, max_characters: int) -> Body:
-    """Read a body as `schema`; what is to be worked on has at most `max_characters`."""
-    request = parse_body(schema, body, content_type)
+def read_request(schema: type[Body], body: bytes, content_type: str, query: bytes, *, max_characters: int) -> Body:
+    """Read a body and a query as `schema`; what is to be worked on has at most `max_characters`."""
+    request = parse_body(schema, body, content_type, query)
     if isinstance(request, WithTexts):
         check_characters(request.texts, max_characters, request.name_of_texts)
     return request
 
 
-def parse_body(schema: type[Body], body: bytes, content_type: str) -> Body:
-    """Read a body as `schema`; in a form, numbers are written as text."""
-    fields = fields_of(body, content_type)
+def parse_body(schema: type[Body], body: bytes, content_type: str, query: bytes = b"") -> Body:
+    """Read a body and a query as `schema`; in a form and in a query, numbers are written as text."""
+    fields = fields_of(body, content_type, query)
+    is_text = _kind(content_type) in (FORM, MULTIPART) or bool(query and not body)
     try:
-        return schema.model_validate(fields, strict=not content_type.strip().lower().startswith(FORM))
+        return schema.model_validate(fields, strict=not is_text)
     except ValidationError as error:
         raise BadRequestError(_sentence(error)) from None
 
@@ -83,11 +95,37 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _form(body: bytes) -> dict[str, Any]:
+def _kind(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+def _form(content: bytes, place: str = "body") -> dict[str, Any]:
+    most = 2 * MAX_TEXTS
     try:
-        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=2 * MAX_TEXTS)
+        pairs = parse_qsl(content.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=most)
     except ValueError:
-        raise BadRequestError("The body must be a form in UTF-8, but is not.") from None
+        raise BadRequestError(f"The {place} must be a form in UTF-8 of at most {most} fields, but is not.") from None
+    return _gathered(pairs)
+
+
+def _joined(fields: dict[str, Any], query: bytes) -> dict[str, Any]:
+    """Add the fields of a query; which of two is meant cannot be known."""
+    more = _form(query, "query")
+    if twice := next((name for name in fields if name in more), None):
+        name = f"`{twice}`" if twice.isidentifier() and len(twice) <= _LONGEST_SHOWN else "Every field"
+        raise BadRequestError(f"{name} must be given once, in the body or in the query of the address.")
+    return {**fields, **more}
+
+
+def _multipart(body: bytes, content_type: str) -> dict[str, Any]:
+    try:
+        return _gathered(parse_multipart(body, content_type))
+    except MultipartError as error:
+        raise BadRequestError(f"The form {error}.") from None
+
+
+def _gathered(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Put the values of a field that comes several times into a list."""
     fields: dict[str, Any] = {}
     for name, value in pairs:
         before = fields.get(name)

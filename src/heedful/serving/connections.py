@@ -104,7 +104,8 @@ class BoundedProtocol(H11Protocol):
         method, _, rest = data[:_LONGEST_LINE].partition(b" ")
         if method != b"POST":
             return None
-        return self.admission(rest.partition(b" ")[0].decode("latin-1"), self._client)
+        path = rest.partition(b" ")[0].partition(b"?")[0]  # clients may put what they ask for into the query
+        return self.admission(path.decode("latin-1"), self._client)
 
     def on_response_complete(self) -> None:
         """Go on with the next request, or part from a client that was answered before it had said everything."""

@@ -14,24 +14,32 @@ import hmac
 import ipaddress
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Coroutine, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from heedful.serving.bodies import BadRequestError, fields_of
+from heedful.serving.bodies import FORM, BadRequestError, fields_of
 from heedful.serving.callers import begin_request, client_at
 from heedful.serving.limits import Limits
 from heedful.serving.measures import Measures
 from heedful.serving.preparation import Preparation
 from heedful.serving.refusals import UnauthorizedError, describe
+from heedful.serving.request_queue import RefusedError
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-OPEN_ROUTES = frozenset({"/health"})
-"""Answer without the key: a supervisor must be able to ask whether the process lives."""
+OPEN_ROUTES = frozenset({"/health", "/languages", "/frontend/settings"})
+"""Answer without the key: a supervisor must be able to ask whether the process lives, and LibreTranslate's clients ask
+for the others before their user has given them a key."""
+
+OPEN_FOLDER = "/download_file/"
+"""Answers without the key, too: the names in it are secrets, and browsers follow links without a key."""
+
+FILE_ROUTES = frozenset({"/translate_file"})
+"""May have larger bodies than others; few at a time."""
 
 _HEADERS = (
     (
@@ -74,6 +82,7 @@ class Guard:
         self._paths = paths
         self._preparation = preparation
         self._access = access
+        self._num_files = 0
         self._limits = limits
         self._measures = measures
 
@@ -89,9 +98,10 @@ class Guard:
         try:
             headers = _headers(scope)
             self._check_sender(headers)
-            body = await self._read_body(headers, receive)
-            await self._check_key(scope, headers, body)
-            await self._serve(scope, body, receive, answer)
+            with self._room_for(scope["path"]) as max_bytes:
+                body = await self._read_body(headers, receive, max_bytes)
+                await self._check_key(scope, headers, body)
+                await self._serve(scope, body, receive, answer)
         except _ClientLeftError:
             self._measures.on_vanished()
         except Exception as failure:
@@ -100,6 +110,20 @@ class Guard:
             known = scope["path"] if scope["path"] in self._paths else "other"
             route = str(getattr(scope.get("route"), "path", known))
             self._measures.on_request(route, answer.status, time.monotonic() - started)
+
+    @contextlib.contextmanager
+    def _room_for(self, path: str) -> Iterator[int]:
+        """Give the bound of a body; those that may be large are few at a time."""
+        if path not in FILE_ROUTES:
+            yield self._limits.max_body_bytes
+            return
+        if self._num_files >= self._limits.max_files_received:
+            raise RefusedError("full", "Other files are being translated. Try again in a moment.", 2)
+        self._num_files += 1
+        try:
+            yield self._limits.max_file_bytes
+        finally:
+            self._num_files -= 1
 
     async def _serve(self, scope: Scope, body: bytes, receive: Receive, answer: "_Answer") -> None:
         """Run the application on the body that was read, until it is done or its client has gone."""
@@ -157,8 +181,7 @@ class Guard:
             return False
         return True
 
-    async def _read_body(self, headers: dict[str, str], receive: Receive) -> bytes:
-        limit = self._limits.max_body_bytes
+    async def _read_body(self, headers: dict[str, str], receive: Receive, limit: int) -> bytes:
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise BadRequestError("The body must not be compressed.", 415)
         declared = headers.get("content-length", "0")
@@ -180,10 +203,17 @@ class Guard:
 
     async def _check_key(self, scope: Scope, headers: dict[str, str], body: bytes) -> None:
         wanted = self._access.api_key
-        if wanted is None or scope["path"] in OPEN_ROUTES:
+        if wanted is None or scope["path"] in OPEN_ROUTES or scope["path"].startswith(OPEN_FOLDER):
             return
-        given = _key_in_headers(headers) or await self._preparation.read(lambda: _key_in_body(headers, body), len(body))
-        if given is None or not hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode()):
+        if not (given := _key_in_headers(headers)):
+            query, kind = scope.get("query_string", b""), headers.get("content-type", "")
+            num_bytes = len(body) + len(query)
+            field = await self._preparation.read(lambda: _key_in_fields(body, kind, query), num_bytes)
+            if field is not None and not _is_same(field, wanted):
+                # As LibreTranslate has it; its clients tell by the status that the key is to be mended.
+                raise BadRequestError("The API key must be one of this server's, but is not.", 403)
+            given = field
+        if given is None or not _is_same(given, wanted):
             raise UnauthorizedError("A valid API key must be given, as `Authorization: Bearer KEY`.", 401)
 
 
@@ -251,13 +281,21 @@ def _key_in_headers(headers: dict[str, str]) -> str | None:
     return headers.get("x-api-key")
 
 
-def _key_in_body(headers: dict[str, str], body: bytes) -> str | None:
-    """Find the key where LibreTranslate's clients put it."""
-    try:
-        key = fields_of(body, headers.get("content-type", "")).get("api_key")
-    except BadRequestError:
-        return None
-    return key if isinstance(key, str) else None
+def _key_in_fields(body: bytes, content_type: str, query: bytes) -> str | None:
+    """Find the key where LibreTranslate's clients put it: in the body or in the query."""
+    for content, kind in ((body, content_type), (query, FORM)):
+        try:
+            fields = fields_of(content, kind)
+        except BadRequestError:
+            continue
+        key = fields.get("api_key") or fields.get("apiKey")  # so a client of npm's spells it
+        if isinstance(key, str) and key:
+            return key
+    return None
+
+
+def _is_same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
 
 
 async def _wait_until_gone(receive: Receive) -> Message:

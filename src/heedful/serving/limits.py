@@ -13,6 +13,16 @@ class Limits:
     max_body_bytes: int = 1 << 20
     """Four bytes for each of `max_characters`, escaped as JSON escapes them, and room to spare."""
 
+    max_file_bytes: int = 8 << 20
+    """Of a file that is to be translated: pictures in it are most of it, and its text has the bound of any other."""
+
+    max_files_received: int = 4
+    """Requests with files at a time: each is held in memory, its file unpacked."""
+
+    max_kept_bytes: int = 64 << 20
+    kept_seconds: float = 600.0
+    """How long translated files wait to be fetched, and how much of them."""
+
     max_characters: int = 20_000
     """Of one request: some ten pages, which are seconds of work."""
 
@@ -25,6 +35,9 @@ class Limits:
     max_trace_characters: int = 1_000
     max_text_trace_characters: int = 8_000
     """What a language model reads before the part that is looked at."""
+
+    max_suggestions_bytes: int = 64 << 20
+    """Of the file of suggestions: some half a million sentences."""
 
     max_runs: int = 200
     max_journal_rows: int = 5_000

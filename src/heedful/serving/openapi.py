@@ -13,15 +13,17 @@ from pydantic import BaseModel, TypeAdapter
 from starlette.responses import Response
 
 from heedful import __version__
-from heedful.serving.answers import Failure
-from heedful.serving.bodies import FORM, JSON
+from heedful.serving.answers import Failure, WithFile
+from heedful.serving.bodies import FORM, JSON, MULTIPART
 
 EVENTS = "text/event-stream"
 TEXT = "text/plain"
+BINARY = "application/octet-stream"
+_IN_THE_QUERY = "Fields may also come in the query of the address: all of them without a body, or some beside a form."
 _FAILURES = {
     400: "Something in the request must be mended; the sentence says what.",
     401: "The API key is missing or wrong.",
-    403: "Asked under another name, or by a page of another origin.",
+    403: "A wrong `api_key`; asked under another name, or by a page of another origin; or not done by this server.",
     404: "There is nothing of that name.",
     413: "Too much in one request.",
     415: "A body that is neither JSON nor a form, or that is compressed.",
@@ -43,7 +45,7 @@ class Description:
     """Of a POST the body, of a GET the query."""
 
     gives: Any = None
-    """The type of the answer, `EVENTS` or `TEXT`; None is any JSON."""
+    """The type of the answer, `EVENTS`, `TEXT` or `BINARY`; None is any JSON."""
 
     tag: str = "heedful"
 
@@ -74,10 +76,14 @@ def describe_routes(routes: Sequence[Description]) -> dict[str, Any]:
         if parameters := _parameters(route, shared.get("$defs", {})):
             about["parameters"] = parameters
         if route.method == "POST":
-            content = {kind: {"schema": schema_of(route.takes)} for kind in (JSON, FORM)}
+            is_file = route.takes is not None and issubclass(route.takes, WithFile)
+            kinds = (MULTIPART,) if is_file else (JSON, FORM, MULTIPART)
+            content = {kind: {"schema": schema_of(route.takes)} for kind in kinds}
             about["requestBody"] = {"required": True, "content": content}
+            if not is_file:
+                about["description"] += f"\n\n{_IN_THE_QUERY}"
         paths.setdefault(route.path, {})[route.method.lower()] = about
-    description = "Translation by your own models. The first three routes speak LibreTranslate's language."
+    description = "Translation by your own models. The routes outside of /api/ speak LibreTranslate's language."
     return {
         "openapi": "3.1.0",
         "info": {"title": "Heedful", "version": __version__, "description": description},
@@ -89,6 +95,8 @@ def describe_routes(routes: Sequence[Description]) -> dict[str, Any]:
 def _success(route: Description, schema_of: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     if route.gives == TEXT:
         return {"description": "As text.", "content": {TEXT: {"schema": {"type": "string"}}}}
+    if route.gives == BINARY:
+        return {"description": "The file.", "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}
     if route.gives == EVENTS:
         fields = {name: {"type": "string"} for name in ("event", "data")}
         schema = {"type": "object", "properties": fields, "required": list(fields)}

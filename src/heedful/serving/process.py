@@ -36,6 +36,7 @@ from heedful.serving.measures import Measures
 from heedful.serving.preparation import Preparation
 from heedful.serving.routing import Server
 from heedful.serving.runs import Runs
+from heedful.serving.suggestions import Suggestions
 from heedful.tasks.device import choose_device
 
 _BACKLOG = 1024
@@ -63,10 +64,15 @@ class Settings:
     runs: Path | None = None
     """A folder whose run folders can be watched."""
 
+    suggestions: Path | None = None
+    """Where what clients suggest is kept; None keeps nothing."""
+
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
     """Serve until a signal ends it."""
     listener = _listen(settings.host, settings.port)  # before the models, so that a taken port is known at once
+    limit = settings.limits.max_suggestions_bytes
+    suggestions = None if settings.suggestions is None else Suggestions(settings.suggestions, limit)
     measures = Measures()
     runs = Runs(settings.models, settings.runs, settings.limits)
     checkpoints = CheckpointModels(settings.limits, measures.of_model("checkpoints"), choose_device(settings.device))
@@ -84,7 +90,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     name = f"[{host}]" if ":" in host else host
     if not ipaddress.ip_address(host).is_loopback and settings.access.api_key is None:
         say(f"warning: everybody who reaches {name}:{port} can use this server. Ask for a key with --api-key.")
-    api = make_api(Server(engines, runs, checkpoints, preparation, settings.limits, measures))
+    needs_key = settings.access.api_key is not None
+    api = make_api(Server(engines, runs, checkpoints, preparation, settings.limits, measures, suggestions, needs_key))
     config = uvicorn.Config(
         make_app(api, settings.access),
         http=protocol_with(settings.limits, make_admission(engines, api.work, measures)),

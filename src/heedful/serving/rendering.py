@@ -59,14 +59,15 @@ def piece_of(piece: Piece) -> dict[str, Any]:
 
 def languages_of(pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     """List the languages with what each can be translated into."""
-    sources = dict.fromkeys(source for source, _ in pairs)
+    sources = [source for source, _ in pairs]
+    targets = [into for _, into in pairs]
     return [
         {
-            "code": source,
-            "name": language_name(source),
-            "targets": list(dict.fromkeys(into for origin, into in pairs if origin == source)),
+            "code": code,
+            "name": language_name(code),
+            "targets": list(dict.fromkeys(into for origin, into in pairs if origin == code)),
         }
-        for source in sources
+        for code in dict.fromkeys(sources + targets)  # clients look for both in this list
     ]
 
 

@@ -25,6 +25,7 @@ from heedful.serving.preparation import Preparation
 from heedful.serving.refusals import describe
 from heedful.serving.rendering import server_sent
 from heedful.serving.runs import Runs
+from heedful.serving.suggestions import Suggestions
 from heedful.serving.workplace import Workplace
 
 Answer = Callable[..., Awaitable[Response]]
@@ -42,6 +43,8 @@ class Server:
     preparation: Preparation
     limits: Limits
     measures: Measures
+    suggestions: Suggestions | None = None
+    needs_key: bool = False
 
 
 class EventStream(StreamingResponse):
@@ -71,7 +74,7 @@ class Api:
         tag: str = "heedful",
         work: type[Workplace] | None = None,
     ) -> Add:
-        """Add a route whose answer is a function of its body, read as `takes`."""
+        """Add a route whose answer is a function of its body, or of its query, read as `takes`."""
 
         def add(answer: Answer) -> Answer:
             self.routes.append(Description("POST", path, answer, takes, gives, tag))
@@ -102,7 +105,7 @@ class Api:
         async def openapi(_: Request) -> Response:
             return described
 
-        pages = {"/openapi.json": openapi, **self.pages}
+        pages = {"/openapi.json": openapi, "/spec": openapi, **self.pages}  # the second is LibreTranslate's name for it
         routes = [_route(path, answer, "GET") for path, answer in pages.items()]
         routes += [_route(route.path, self._endpoint(route), route.method) for route in self.routes]
         router = Router(routes, default=_find_nothing)
@@ -126,8 +129,11 @@ class Api:
         if route.method == "GET":
             return parse_query(schema, dict(request.query_params))
         body, kind = await request.body(), request.headers.get("content-type", "")
+        query: bytes = request.scope["query_string"]
         limit = self.server.limits.max_characters
-        return await self.server.preparation.read(lambda: read_request(schema, body, kind, limit), len(body))
+        return await self.server.preparation.read(
+            lambda: read_request(schema, body, kind, query, max_characters=limit), len(body) + len(query)
+        )
 
 
 def _route(path: str, answer: Answer, method: str) -> Route:

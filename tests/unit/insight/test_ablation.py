@@ -116,7 +116,7 @@ def test_other_threads_have_the_whole_model_and_are_not_watched() -> None:
     [
         (Head("cross", 0, 2), "`head` must be between 0 and 1, but is 2."),
         (Head("encoder", 3, 0), "`layer` must be between 0 and 2, but is 3."),
-        (Head("self", 0, 0), '`kind` must be "encoder", "decoder" or "cross", but is "self".'),
+        (Head("self", 0, 0), '`kind` must be "encoder", "decoder" or "cross".'),
         (Layer("decoder", -1), "`layer` must be between 0 and 1, but is -1."),
     ],
 )

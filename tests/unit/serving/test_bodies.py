@@ -5,7 +5,7 @@ import json
 import pytest
 
 from heedful.serving.answers import TranslateRequest
-from heedful.serving.bodies import FORM, JSON, BadRequestError, check_characters, parse_body
+from heedful.serving.bodies import FORM, JSON, MULTIPART, BadRequestError, check_characters, parse_body
 
 
 def read(content: object, kind: str = JSON) -> TranslateRequest:
@@ -27,6 +27,23 @@ def test_json_and_form_say_the_same() -> None:
 
 def test_a_field_that_comes_several_times_in_a_form_is_a_list() -> None:
     assert parse_body(TranslateRequest, b"q=a&q=b&q=&target=de", FORM).q == ["a", "b", ""]
+
+
+def test_a_query_says_what_a_form_says() -> None:
+    asked = b"q=H%C3%A4+so%3F&target=de&alternatives=2&beam=3&details=true"
+    from_form = parse_body(TranslateRequest, asked, FORM)
+    assert parse_body(TranslateRequest, b"", "", asked) == from_form
+    assert parse_body(TranslateRequest, b"q=H%C3%A4+so%3F", FORM, asked.partition(b"&")[2]) == from_form
+    with pytest.raises(BadRequestError, match="The query must be a form in UTF-8 of at most 256 fields"):
+        parse_body(TranslateRequest, b"", "", b"q=%ff&target=de")
+    with pytest.raises(BadRequestError, match="Every field must be given once"):
+        parse_body(TranslateRequest, b"%3Cb%3E=1", FORM, b"%3Cb%3E=2")
+
+
+def test_json_is_not_mixed_with_a_query() -> None:
+    assert parse_body(TranslateRequest, b'{"q": "a", "target": "de"}', JSON, b"beam=3&target=fr").target == "de"
+    with pytest.raises(BadRequestError, match="must be a valid integer"):
+        parse_body(TranslateRequest, b'{"q": "a", "target": "de", "beam": "3"}', JSON, b"q=a")
 
 
 def test_fields_of_other_servers_are_ignored() -> None:
@@ -73,9 +90,9 @@ def test_forms_with_bad_bytes_or_too_many_fields_are_refused() -> None:
     assert refusal(b"&".join([b"q=a"] * 1000), FORM)[0] == 400
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "multipart/form-data; boundary=x", "application/xml"])
+@pytest.mark.parametrize("kind", ["text/plain", "multipart/mixed; boundary=x", "application/xml"])
 def test_other_kinds_of_bodies_are_refused(kind: str) -> None:
-    assert refusal(b"{}", kind) == (415, f"The body must be {JSON} or {FORM}.")
+    assert refusal(b"{}", kind) == (415, f"The body must be {JSON}, {FORM} or {MULTIPART}.")
 
 
 def test_the_number_of_characters_has_a_bound() -> None:

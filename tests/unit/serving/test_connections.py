@@ -58,8 +58,9 @@ def answer_to(address: tuple[str, int], request: bytes) -> bytes:
         return b"".join(iter(lambda: client.recv(4096), b""))
 
 
-def test_where_there_is_no_room_the_first_line_decides(address: tuple[str, int]) -> None:
-    answer = answer_to(address, REQUEST % b"/full")
+@pytest.mark.parametrize("path", [b"/full", b"/full?q=a&target=de", b"/full?q=" + b"a" * 20_000], ids=len)
+def test_where_there_is_no_room_the_first_line_decides(address: tuple[str, int], path: bytes) -> None:
+    answer = answer_to(address, REQUEST % path)
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 429 Too Many Requests\r\n")
     assert b"retry-after: 3\r\n" in head

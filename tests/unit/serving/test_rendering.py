@@ -24,7 +24,8 @@ def test_languages_are_listed_once_with_their_targets_in_order() -> None:
     assert [(one["code"], one["name"], one["targets"]) for one in listed] == [
         ("en", "English", ["de", "fr"]),
         ("de", "German", ["en"]),
-    ]
+        ("fr", "French", []),
+    ], "clients look for the target in this list, too"
 
 
 def test_numbers_that_json_does_not_have_are_null() -> None:

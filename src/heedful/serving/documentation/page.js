@@ -45,7 +45,7 @@ function fieldsTable(schema, document_) {
 
 function exampleOf(schema, document_) {
   const whole = resolve(schema, document_);
-  const samples = { q: "Where is the station?", source: "auto", target: "de" };
+  const samples = { q: "Where is the station?", source: "auto", target: "de", s: "Wo ist der Bahnhof?" };
   const names = Object.keys(whole.properties ?? {}).filter((name) => name in samples);
   return JSON.stringify(Object.fromEntries(names.map((name) => [name, samples[name]])), null, 2);
 }

@@ -17,7 +17,7 @@ export const model = computed(
 export const directions = computed(() => {
   const spoken = languages.value;
   const own = new Set((model.value?.directions ?? []).flat());
-  return spoken.filter((one) => own.has(one.code));
+  return spoken.filter((one) => one.targets.length > 0 && own.has(one.code));
 });
 
 /** The language to translate into: the state's, else the model's first. */

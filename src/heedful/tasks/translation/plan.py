@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from heedful.tasks.translation.directions import Directions, Route
-from heedful.tasks.translation.placing import without_parts
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.stand_ins import Frame, Reading, framed, readings_of
-from heedful.text.fixed_parts import Masked, is_loose, mask_fixed_parts
+from heedful.text.fixed_parts import Masked, mask_fixed_parts
 from heedful.text.sentences import split_sentences, split_to_fit
 from heedful.text.tokenizer import Tokenizer
 from heedful.text.words import is_unspaced
@@ -50,14 +49,6 @@ class Unit:
     def readings(self) -> list[Reading]:
         """The ways to let the model read it, best first; `source_ids` are those of the first, if there is one."""
         return readings_of(self.masked)
-
-    @property
-    def read_text(self) -> str:
-        """What the model reads at first: the text, without emoji and tags and with stand-ins for other fixed parts."""
-        if self.readings:
-            return self.readings[0].text
-        rest, _ = without_parts(self.masked, [is_loose(part) for part in self.masked.parts])
-        return readings_of(rest)[0].text
 
     @property
     def has_words(self) -> bool:
@@ -132,9 +123,7 @@ class Planner:
     def units_of(self, masked: Masked, steps: tuple[str, ...]) -> list[Unit]:
         """Make units of a part of a sentence, without cutting it further than it must be."""
         frame = framed(masked.stripped())
-        if not frame.inner.text:
-            return [Unit(frame.before + frame.after, (), steps)]
-        ((ids,),) = self._encode([[frame.inner]], [steps])
+        ids = self.encode([reading], steps[:1])[0] if (reading := _first_reading(frame.inner)) is not None else []
         return self._fitting(frame, ids, steps)
 
     def _joined(self, sentences: Sequence[Masked], lengths: Sequence[int]) -> Iterator[Masked]:
