@@ -25,6 +25,7 @@ from heedful.data.readers import Pair
 from heedful.data.shifted_lines import Shift, find_shifts
 
 _MOST_PLACES = 3
+_GOLDEN, _RANGE = 0x9E3779B1, 1 << 32
 _LOOKED_AT = 10_000
 _LOOKED_AT_FOR_SHIFTS = 50_000
 _NUM_TO_GUESS_FROM = 500
@@ -69,7 +70,10 @@ class CorpusFaults:
 
 
 class Thinning:
-    """Which lines are looked at: all at first, then every second, every fourth, ... however many there are."""
+    """Which lines are looked at: all at first, then half of them, a quarter, ... however many there are.
+
+    They are spread by the golden ratio: evenly, and with no period that lines of a corpus could have as well.
+    """
 
     def __init__(self, most: int = _LOOKED_AT) -> None:
         self._most, self._every, self._number, self._looked_at = most, 1, -1, 0
@@ -77,7 +81,7 @@ class Thinning:
     def takes_next(self) -> bool:
         """Say whether the next line is one of them."""
         self._number += 1
-        if self._number % self._every:
+        if self._number * _GOLDEN % _RANGE >= _RANGE // self._every:
             return False
         self._looked_at += 1
         if self._looked_at % self._most == 0:

@@ -13,7 +13,8 @@ _MANY = 0.01
 _CHANCE, _FEWEST = 0.001, 3
 """Share of lines that are taken for another language by chance, and how many say nothing of a corpus."""
 
-CLEANED = "`heedful clean` writes the corpus without."
+_REPAIRED = "`heedful clean` puts that right."
+_LEFT_OUT = "`heedful clean` leaves them out."
 
 
 def fault_findings(setting: str, faults: CorpusFaults, languages: Languages | None = None) -> Iterator[Finding]:
@@ -39,7 +40,8 @@ def fault_findings(setting: str, faults: CorpusFaults, languages: Languages | No
         severity: Severity = "warning" if is_bad else "note"
         of = "" if looked_at == faults.num_lines else f" of the {looked_at:,} looked at"
         number = f"{count_of(lines.count, 'line')}{of} ({share:.1%})"
-        yield Finding(severity, f"{place}: {number} {_words(fault, lines, languages)}: {_places(lines)}. {CLEANED}")
+        remedy = _LEFT_OUT if fault in ("copy", "other_language") else _REPAIRED
+        yield Finding(severity, f"{place}: {number} {_words(fault, lines, languages)} ({_places(lines)}). {remedy}")
 
 
 def near_findings(setting: str, faults: CorpusFaults, noun: str) -> Iterator[Finding]:
@@ -52,8 +54,8 @@ def near_findings(setting: str, faults: CorpusFaults, noun: str) -> Iterator[Fin
         have = "has" if lines.count == 1 else "have"
         yield Finding(
             severity,
-            f"`{setting}`: {number} {have} a near duplicate in the training corpora: {_places(lines)}; scores will "
-            "flatter. `heedful clean` leaves it out of training.",
+            f"`{setting}`: {number} {have} a near duplicate in the training corpora ({_places(lines)}); scores "
+            "will flatter. `heedful clean` leaves it out of training.",
         )
 
 
