@@ -70,7 +70,7 @@ def test_fields_of_other_servers_are_ignored() -> None:
         (b'{"q": "a", "target": "de", "beam": 0}', "`beam` must be at least 1."),
         (b'{"q": "a", "target": "de", "beam": 17}', "`beam` must be at most 16."),
         (b'{"q": "a", "target": "de", "alternatives": 11}', "`alternatives` must be at most 10."),
-        (b'{"q": "a", "target": "de", "format": "html"}', "`format` must be 'text'."),
+        (b'{"q": "a", "target": "de", "format": "pdf"}', "`format` must be 'text' or 'html'."),
         (b'{"q": "a", "target": "' + b"x" * 17 + b'"}', "`target` must have at most 16 characters."),
     ],
     ids=range(19),
