@@ -1,17 +1,20 @@
 // The view of attention: use, layer and heads are chosen; lines, heat map and grid show the same numbers; a cell can be
 // opened where the surroundings can compute it. The state is theirs as well; nothing is kept here but the pointer.
 
+import { AllHeads } from "./all_heads.js";
 import {
   axesOf, chooseKind, groupAt, holdRow, lookOf, mapOf, strongestWithin, tokensOf,
 } from "./attention_map.js";
 import { Beside } from "./beside.js";
 import { Cell } from "./cell.js";
-import { HeadGrid } from "./head_grid.js";
+import { saveHeat } from "./drawing.js";
 import { HeadStrip } from "./head_strip.js";
 import { HeatMap } from "./heat_map.js";
 import { Lines } from "./lines.js";
 import { Card, Choice, Slider, Switch } from "./parts.js";
 import { batch, html, useMemo, useSignal } from "./vendor/preact.js";
+
+const OUTSIDE = { row: -1, column: -1 }; // of the heat map: any arrow key leads to the first cell
 
 export function AttentionView({ trace, layers, state, words, attribution = inTrace(trace), actions = {} }) {
   const look = lookOf(trace, layers, state);
@@ -46,9 +49,10 @@ function Shown({ trace, layers, look, state, words, attribution, actions }) {
     holdRow(state, look.use, target?.side === "row" ? axes.rows[target.index].first : null);
   });
   const cell = actions.openCell ? cellOf(state, trace, layer, look) : null;
-  const opened = cell && { row: groupAt(axes.rows, cell.row), column: groupAt(axes.columns, cell.column) };
+  const place = cell && { row: groupAt(axes.rows, cell.row), column: groupAt(axes.columns, cell.column) };
+  const opened = place && place.row >= 0 && place.column >= 0 ? place : null; // not where symbols are hidden
   const choose = (at) => {
-    const isAgain = opened ? opened.row === at.row && opened.column === at.column : row === at.row;
+    const isAgain = place ? place.row === at.row && place.column === at.column : row === at.row;
     const [from, to] = [axes.rows[at.row], axes.columns[at.column]];
     const strongest = strongestWithin(layer, look.heads, from, to);
     batch(() => {
@@ -66,11 +70,17 @@ function Shown({ trace, layers, look, state, words, attribution, actions }) {
           current=${look.kind === "encoder" ? -1 : state.step.value} caption=${words.linesAxes(look.use)}
         />
         <${HeatMap}
-          weights=${mean} axes=${axes} isMasked=${isMasked} pointed=${pointed} held=${held} words=${words}
-          opened=${opened && opened.row >= 0 && opened.column >= 0 ? opened : null} onChoose=${choose}
+          weights=${mean} rows=${axes.rows} columns=${axes.columns} isMasked=${isMasked} role="application"
           label=${words.heatLabel(words.nameOfUse(look.kind))} caption=${words.heatAxes(look.use)}
-          hint=${actions.openCell ? words.openHint : words.heatHint}
-        />
+          spell=${(from, to, weight) => `${from} → ${to}: ${weight ?? words.masked}`} start=${opened ?? OUTSIDE}
+          mark=${(at) => ({ shown: pointed.value ?? held, framed: [opened, at] })} onChoose=${choose}
+        >
+          <p class="below">
+            <span class="hint">${actions.openCell ? words.openHint : words.heatHint}</span>
+            <button type="button" class="plain small" onClick=${() => saveHeat(mean, axes, isMasked)}>
+              ${words.save}</button>
+          </p>
+        <//>
       </div>
       ${cell && html`<${Cell}
         place=${cell} open=${actions.openCell} rowToken=${tokensOf(trace, look.use).rows[cell.row]}
@@ -81,7 +91,7 @@ function Shown({ trace, layers, look, state, words, attribution, actions }) {
         trace=${trace} layers=${layers} look=${look} attribution=${attribution} words=${words}
         pointed=${pointed} rows=${axes.rows} step=${stepOf(state, trace, look)}
       />
-      <${HeadGrid} trace=${trace} layers=${layers} look=${look} state=${state} words=${words} />
+      <${AllHeads} trace=${trace} layers=${layers} look=${look} state=${state} words=${words} />
     <//>`;
 }
 

@@ -116,7 +116,24 @@ export function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked, i
     pen.fillText(shortened(pen, spelled(token), 72), 0, 0);
     pen.restore();
   });
-  return { left, top, cell };
+  return { left, top, cell: { x: cell, y: cell } };
+}
+
+/** Save a heat map as a picture on the paper of the page, wide enough that every token can be read. */
+export function saveHeat(weights, { rows, columns }, isMasked) {
+  const [heat, picture] = [document.createElement("canvas"), document.createElement("canvas")];
+  drawHeat(heat, weights, rows, columns, 120 + 30 * columns.length, null, isMasked);
+  Object.assign(picture, { width: heat.width + 32, height: heat.height + 32 });
+  const pen = picture.getContext("2d");
+  pen.fillStyle = colour("--card");
+  pen.fillRect(0, 0, picture.width, picture.height);
+  pen.drawImage(heat, 16, 16);
+  picture.toBlob((blob) => {
+    const link = document.createElement("a");
+    Object.assign(link, { href: URL.createObjectURL(blob), download: "attention.png" });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000); // the browser has begun to save by then
+  });
 }
 
 /** A head as a small picture, one pixel for each weight. */

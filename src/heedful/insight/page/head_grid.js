@@ -1,70 +1,61 @@
-// All heads of one use as small pictures: a row for each layer, under each head how widely it looks.
+// All heads of one use as small pictures, a row for each layer. Takes weights; what choosing a head means, what is said
+// about it and what stands under its picture are the matter of the view around it.
 
-import { chooseHeads } from "./attention_map.js";
 import { drawThumbnail, headOf } from "./drawing.js";
 import { useScheme } from "./parts.js";
-import { batch, html, useLayoutEffect, useRef, useSignal } from "./vendor/preact.js";
+import { html, useLayoutEffect, useRef, useState } from "./vendor/preact.js";
 
-function Thumbnail({ weights, scheme }) {
+/** Where a head looks, one pixel for each weight. */
+export function Thumbnail({ weights }) {
   const canvas = useRef(null);
+  const scheme = useScheme();
   useLayoutEffect(() => drawThumbnail(canvas.current, weights), [weights, scheme]);
   return html`<canvas ref=${canvas} aria-hidden="true"></canvas>`;
 }
 
-export function HeadGrid({ trace, layers, look, state, words }) {
-  const { kind, count } = look;
-  const scheme = useScheme();
+const number = (layer) => html`<span key=${`row ${layer}`} class="row">${layer + 1}</span>`;
+
+/**
+ * `isOn`, `about`, `under` and `onChoose` are asked by (layer, head), `before(layer)` for what opens a row. With a
+ * `role`, "radio" or "switch", the grid is one stop of the Tab key, at `reachable` [layer, head] or where one was last,
+ * and arrow keys move inside it. `onPoint` hears of the head under the pointer or the focus, null when none is.
+ */
+export function HeadGrid({
+  layers, label, role = null, className = "grid", isOn, about, under = () => null, before = number, reachable = null,
+  onChoose, onPoint = null, children = null,
+}) {
   const grid = useRef(null);
-  const pointed = useSignal(null);
-  const changes = trace.head_changes?.[kind] ?? null;
-  const worst = changes && Math.max(0.01, ...Object.values(trace.head_changes).flat(2).map((x) => -x));
-  const about = (layer, head) =>
-    [
-      words.place(layer, head),
-      words.entropy(trace.entropy[kind][layer][head]),
-      changes && words.change(changes[layer][head]),
-    ].filter(Boolean).join(words.listing);
-  const choose = (layer, head) => batch(() => {
-    state.layer.value = layer;
-    chooseHeads(state, [head]);
-  });
-  const reachable = look.layer * count + (look.heads?.[0] ?? 0);
+  const [last, setLast] = useState([0, 0]);
+  const count = layers[0].shape[0];
+  const heads = [...Array(count).keys()];
+  const stop = (reachable ?? last).join(".");
   const onKeyDown = (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: count, ArrowUp: -count }[event.key];
-    if (!by || event.shiftKey) return;
+    const pictures = [...grid.current.querySelectorAll("[data-place]")];
+    if (!by || event.shiftKey || !pictures.includes(event.target)) return;
     event.preventDefault();
     event.stopPropagation();
-    const buttons = [...grid.current.querySelectorAll("button")];
-    buttons[buttons.indexOf(event.target) + by]?.focus();
+    pictures[pictures.indexOf(event.target) + by]?.focus();
   };
   const cell = (layer, head) => {
-    const isShown = layer === look.layer && look.heads !== null && look.heads.includes(head);
-    const width = changes && `${(100 * Math.max(0, -changes[layer][head])) / worst}%`;
+    const place = `${layer}.${head}`;
+    const state = { [role ? "aria-checked" : "aria-pressed"]: isOn(layer, head) };
+    const onFocus = () => {
+      setLast([layer, head]);
+      onPoint?.([layer, head]);
+    };
     return html`<button
-      key=${`${layer} ${head}`} type="button" role="radio" aria-checked=${isShown} title=${about(layer, head)}
-      aria-label=${about(layer, head)} tabindex=${layer * count + head === reachable ? 0 : -1}
-      onClick=${() => choose(layer, head)} onMouseEnter=${() => { pointed.value = [layer, head]; }}
-      onFocus=${() => { pointed.value = [layer, head]; }} onMouseLeave=${() => { pointed.value = null; }}
-    >
-      <${Thumbnail} weights=${headOf(layers[kind][layer], head)} scheme=${scheme} />
-      ${changes && html`<span class="under" style=${{ width }}></span>`}
-      <span class="spread" aria-hidden="true">${(2 ** trace.entropy[kind][layer][head]).toFixed(1)}</span>
-    </button>`;
+      key=${place} type="button" role=${role} ...${state} data-place=${place} title=${about(layer, head)}
+      aria-label=${about(layer, head)} tabindex=${role && place !== stop ? -1 : 0} onFocus=${onFocus}
+      onClick=${() => onChoose(layer, head)} onMouseEnter=${() => onPoint?.([layer, head])}
+    ><${Thumbnail} weights=${headOf(layers[layer], head)} />${under(layer, head)}</button>`;
   };
-  const said = pointed.value ?? (look.heads?.length === 1 ? [look.layer, look.heads[0]] : null);
   return html`
-    <div class="all-heads">
-      <h3>${words.allHeads}: ${words.nameOfUse(kind)}</h3>
-      <p class="label">${words.allHeadsHint} ${changes && words.changesHint}</p>
-      <div
-        class="grid" role="radiogroup" aria-label=${words.allHeads} ref=${grid} onKeyDown=${onKeyDown}
-        style=${{ gridTemplateColumns: `max-content repeat(${count}, minmax(0, 84px))` }}
-      >
-        ${layers[kind].map((_, layer) => [
-          html`<span key=${`row ${layer}`} class="row">${layer + 1}</span>`,
-          ...[...Array(count).keys()].map((head) => cell(layer, head)),
-        ])}
-      </div>
-      <p class="caption said-head" role="status">${said ? about(said[0], Math.min(said[1], count - 1)) : ""}</p>
+    <div
+      class=${className} role=${role === "radio" ? "radiogroup" : "group"} aria-label=${label} ref=${grid}
+      style=${{ "--heads": count }} onKeyDown=${role && onKeyDown} onMouseLeave=${() => onPoint?.(null)}
+    >
+      ${layers.map((_, layer) => [before(layer), ...heads.map((head) => cell(layer, head))])}
+      ${children}
     </div>`;
 }

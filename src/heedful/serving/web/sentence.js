@@ -2,7 +2,8 @@
 
 import { spelled } from "/insight/drawing.js";
 import { html } from "/insight/vendor/preact.js";
-import { directions, nameOf, target } from "./served.js";
+import { LanguageMenu } from "./language_menu.js";
+import { directions, target } from "./served.js";
 import { change, OF_SENTENCE, state } from "./state.js";
 import { trace } from "./tracing.js";
 import { useTyped } from "./typing.js";
@@ -27,18 +28,16 @@ function Sentences() {
 function Languages() {
   const said = words();
   const from = directions.value.find((one) => one.code === state.source.value);
-  const targets = from ? from.targets.filter((code) => code !== from.code) : directions.value.map((one) => one.code);
-  const choose = (name) => (event) => change({ ...OF_SENTENCE, [name]: event.target.value });
+  const codes = directions.value.map((one) => one.code);
+  const targets = from ? from.targets.filter((code) => code !== from.code) : codes;
+  const choose = (name) => (code) => change({ ...OF_SENTENCE, [name]: code });
   return html`
     <span class="languages">
-      <select aria-label=${said.from} value=${state.source.value} onChange=${choose("source")}>
-        <option value="auto">${said.detect}</option>
-        ${directions.value.map((one) => html`<option key=${one.code} value=${one.code}>${nameOf(one.code)}</option>`)}
-      </select>
+      <${LanguageMenu}
+        label=${said.from} codes=${codes} value=${state.source.value} detect=${said.detect} onChoose=${choose("source")}
+      />
       <span aria-hidden="true">→</span>
-      <select aria-label=${said.to} value=${target.value} onChange=${choose("target")}>
-        ${targets.map((code) => html`<option key=${code} value=${code}>${nameOf(code)}</option>`)}
-      </select>
+      <${LanguageMenu} label=${said.to} codes=${targets} value=${target.value} onChoose=${choose("target")} />
     </span>`;
 }
 

@@ -6,7 +6,7 @@ import { Card } from "/insight/parts.js";
 import { WithTrace } from "../sentence.js";
 import { extras } from "../tracing.js";
 import { ablation, followSwitches, headsIn, nameOf, off, ranked, switchOff, toggle } from "./heads_ablation.js";
-import { about, Block, Worth } from "./heads_grid.js";
+import { about, Switches, Worth } from "./heads_switches.js";
 import { words } from "./heads_words.js";
 import { Differing } from "./translate_output.js";
 
@@ -79,7 +79,7 @@ function Grid({ trace, layers, changes, most }) {
     <${Card} title=${said.grid} hint=${said.gridHint}>
       <p class="caption" aria-live="polite">${pointed ? about(pointed, trace.entropy, changes) : said.hint}</p>
       <div class=${isStacked ? "head-uses stacked" : "head-uses"}>
-        ${trace.attention.map((use) => html`<${Block}
+        ${trace.attention.map((use) => html`<${Switches}
           key=${use.name} use=${use} layers=${layers} entropy=${trace.entropy} changes=${changes} most=${most}
           isOff=${(name) => names.has(name)} onPoint=${setPointed}
         />`)}

@@ -2,11 +2,12 @@
 
 import { html, signal, useEffect, useRef, useState } from "/insight/vendor/preact.js";
 import { headOf, unpack } from "/insight/drawing.js";
+import { HeatMap } from "/insight/heat_map.js";
 import { Card } from "/insight/parts.js";
 import { isAborted, post } from "../api.js";
 import { model } from "../served.js";
 import { state } from "../state.js";
-import { HeadGrid, HeadTools, HeatMap } from "./labels_heat.js";
+import { HeadChoice, HeadTools } from "./head_tools.js";
 import { words } from "./labels_words.js";
 
 const PAUSE = 300; // milliseconds without a change before the server is asked
@@ -170,16 +171,10 @@ function Heads({ data }) {
     <${HeadTools} layers=${layers} layer=${layer} head=${head} said=${said} />
     <div class="two">
       <${HeatMap}
-        weights=${headOf(layers[layer], head)} rows=${data.tokens} columns=${data.tokens} when=${[data, layer, head]}
-        about=${said.axes} spell=${said.weight}
+        weights=${headOf(layers[layer], head)} rows=${data.tokens} columns=${data.tokens} label=${said.axes}
+        spell=${said.weight}
       />
-      <div>
-        <p class="caption">${said.allHeads}</p>
-        <${HeadGrid}
-          layers=${layers} layer=${layer} head=${head} label=${said.allHeads} about=${said.which}
-          onChoose=${(to, which) => { state.layer.value = to; state.head.value = which; }}
-        />
-      </div>
+      <${HeadChoice} layers=${layers} layer=${layer} head=${head} label=${said.allHeads} about=${said.which} />
     </div>`;
 }
 

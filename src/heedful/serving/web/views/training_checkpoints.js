@@ -1,14 +1,14 @@
 // A slider over the checkpoints of a run, and what each makes of the sentence: its translation and where it looks.
 // The checkpoint that is chosen here is the one the other views look into.
 
-import { html, signal, useEffect, useState } from "/insight/vendor/preact.js";
+import { html, signal, useEffect, useMemo, useState } from "/insight/vendor/preact.js";
 import { useBetween } from "/insight/attention_map.js";
 import { headOf, unpack } from "/insight/drawing.js";
+import { HeatMap } from "/insight/heat_map.js";
 import { Card } from "/insight/parts.js";
 import { isAborted, post } from "../api.js";
 import { model, nameOf } from "../served.js";
 import { follow, queryWith, state } from "../state.js";
-import { HeatMap } from "./labels_heat.js";
 import { atCheckpoint, chooseCheckpoint, chosenStep, closer, journalOf } from "./training_runs.js";
 import { words } from "./training_words.js";
 
@@ -59,11 +59,11 @@ function ask(run, step) {
 function Picture({ data }) {
   const said = words();
   const use = useBetween(data, "target", "source");
+  const weights = useMemo(() => use && headOf(unpack(use.layers.at(-1)), -1), [use]);
   if (!use) return null;
-  const last = unpack(use.layers.at(-1));
   return html`<${HeatMap}
-    weights=${headOf(last, -1)} rows=${data.target.tokens} columns=${data.source.tokens} when=${[data]}
-    about=${said.cross} spell=${said.weight}
+    weights=${weights} rows=${data.target.tokens} columns=${data.source.tokens} label=${said.cross}
+    spell=${said.weight}
   />`;
 }
 

@@ -2,6 +2,7 @@
 
 import { batch, html, useEffect, useState } from "/insight/vendor/preact.js";
 import { Card } from "/insight/parts.js";
+import { LanguageMenu } from "../language_menu.js";
 import { directions, nameOf, target } from "../served.js";
 import { change, follow, OF_SENTENCE, queryWith, state } from "../state.js";
 import { useTyped } from "../typing.js";
@@ -37,28 +38,23 @@ function swap() {
   set({ source: target.value, target: from === target.value ? otherThan(from) : from, text });
 }
 
-function Languages() {
+function Direction() {
   const said = words();
   const { detected } = answer.value;
   const codes = directions.value.map((one) => one.code);
-  const option = (code) => html`<option key=${code} value=${code}>${nameOf(code)}</option>`;
   const found = state.source.value === "auto" && detected;
   return html`
     <div class="side">
-      <select
-        aria-label=${said.from} value=${state.source.value} onChange=${(event) => chooseSource(event.target.value)}
-      >
-        <option value="auto">${said.detect}</option>${codes.map(option)}
-      </select>
+      <${LanguageMenu}
+        label=${said.from} codes=${codes} value=${state.source.value} detect=${said.detect} onChoose=${chooseSource}
+      />
       ${found && html`<span class="detected">${isRead(found)
         ? said.detected(nameOf(found))
         : found === "und" ? said.unnamed : said.unknown(nameOf(found))}</span>`}
     </div>
     <button type="button" class="swap plain" title=${said.swap} aria-label=${said.swap} onClick=${swap}>⇄</button>
     <div class="side">
-      <select aria-label=${said.to} value=${target.value} onChange=${(event) => chooseTarget(event.target.value)}>
-        ${codes.map(option)}
-      </select>
+      <${LanguageMenu} label=${said.to} codes=${codes} value=${target.value} onChoose=${chooseTarget} />
     </div>`;
 }
 
@@ -217,7 +213,7 @@ export function TranslatePage() {
     <h1>${said.title}</h1>
     <p class="lead">${said.lead}</p>
     <section class="panes" aria-label=${said.title}>
-      <div class="tongues"><${Languages} /></div>
+      <div class="tongues"><${Direction} /></div>
       <${Text} /><${Translated} chosen=${chosen} />
     </section>
     <${Others} chosen=${chosen} onChoose=${choose} />

@@ -1,15 +1,15 @@
 // Attention of a language model as a map as wide as the page: what is read down, what is looked at across, and the line
 // where the memory ends and the text that is read now begins.
 
-import { html, useRef, useState } from "/insight/vendor/preact.js";
+import { html, useMemo } from "/insight/vendor/preact.js";
 import { colour, context, drawThumbnail } from "/insight/drawing.js";
-import { Painting } from "/insight/parts.js";
+import { HeatMap } from "/insight/heat_map.js";
 import { visible } from "./writing_stream.js";
 
 const LEFT = 26;
 const TOP = 22;
 const LEAST_FOR_LETTERS = 8; // pixels of a cell in which a letter can be read
-const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+const unmarked = () => ({ shown: null, framed: [] }); // the row is marked in the drawing itself
 
 function drawMap(canvas, { weights, data, width, row }) {
   const { remembered, read } = data;
@@ -45,51 +45,20 @@ function drawMap(canvas, { weights, data, width, row }) {
   pen.strokeStyle = colour("--accent");
   pen.lineWidth = 1.5;
   pen.strokeRect(LEFT, TOP + row * cell.y, cell.x * columns, cell.y);
-  return cell;
+  return { left: LEFT, top: TOP, cell };
 }
 
 /** `row` is the signal of the symbol that is looked at; a click and the arrow keys choose it. */
-export function ReachMap({ data, weights, row, when, about, spell }) {
-  const size = useRef(null);
-  const [pointed, setPointed] = useState(null);
-  const symbols = [...data.remembered, ...data.read];
-  const place = Math.min(row.value ?? data.read.length - 1, data.read.length - 1);
-  const within = ([down, across]) => down >= 0 && across >= 0 && down < data.read.length && across < symbols.length;
-  const shown = pointed && within(pointed) ? pointed : null;
-  const cellAt = (event) => {
-    const bounds = event.currentTarget.getBoundingClientRect();
-    const found = [
-      Math.floor((event.clientY - bounds.top - TOP) / size.current.y),
-      Math.floor((event.clientX - bounds.left - LEFT) / size.current.x),
-    ];
-    return within(found) ? found : null;
-  };
-  const onKeyDown = (event) => {
-    const move = MOVES[event.key];
-    if (!move || event.shiftKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const [down, across] = shown ?? [place, data.remembered.length + place];
-    const next = [down + move[0], across + move[1]];
-    if (!within(next)) return;
-    setPointed(next);
-    row.value = next[0];
-  };
-  const onClick = (event) => {
-    const cell = cellAt(event);
-    if (cell) row.value = cell[0];
-  };
-  const said = shown
-    ? spell(visible(data.read[shown[0]]), visible(symbols[shown[1]]), weights[shown[0]][shown[1]].toFixed(3))
-    : about;
+export function ReachMap({ data, weights, row, about, spell }) {
+  const { remembered, read } = data;
+  const symbols = useMemo(() => [...remembered, ...read], [data]);
+  const place = Math.min(row.value ?? read.length - 1, read.length - 1);
+  const choose = (cell) => { row.value = cell.row; };
   return html`
-    <div class="reach-map">
-      <p class="caption" aria-live="polite">${said}</p>
-      <${Painting}
-        paint=${(canvas, width) => { size.current = drawMap(canvas, { weights, data, width, row: place }); }}
-        when=${[...when, place]} label=${about} tabindex="0" onPointerMove=${(event) => setPointed(cellAt(event))}
-        onPointerLeave=${() => setPointed(null)} onBlur=${() => setPointed(null)} onKeyDown=${onKeyDown}
-        onClick=${onClick}
-      />
-    </div>`;
+    <${HeatMap}
+      className="reach-map" weights=${weights} rows=${read} columns=${symbols} nameOf=${visible} spell=${spell}
+      label=${about} draw=${(canvas, width) => drawMap(canvas, { weights, data, width, row: place })}
+      when=${[place]} mark=${unmarked} start=${{ row: place, column: remembered.length + place }} onMove=${choose}
+      onChoose=${choose}
+    />`;
 }

@@ -8,7 +8,7 @@ import { isAborted, post } from "../api.js";
 import { spellNumber } from "../curves.js";
 import { model } from "../served.js";
 import { state } from "../state.js";
-import { HeadGrid, HeadTools } from "./labels_heat.js";
+import { HeadChoice, HeadTools } from "./head_tools.js";
 import { CurvePicture } from "./training_picture.js";
 import { ReachMap } from "./writing_map.js";
 import { isWriting, visible, wholeText } from "./writing_stream.js";
@@ -128,10 +128,6 @@ function Inside({ data, layers }) {
     const { distance: back, memory } = data.reach[number][which];
     return html`<span class="reach">${back.toFixed(1)}<i style=${{ width: `${100 * memory}%` }}></i></span>`;
   };
-  const choose = (number, which) => {
-    state.layer.value = number;
-    state.head.value = which;
-  };
   return html`
     <${HeadTools} layers=${layers} layer=${layer} head=${head} said=${said} />
     <p class="caption" role="status">
@@ -139,16 +135,12 @@ function Inside({ data, layers }) {
       ${numRemembered > 0 && ` · ${said.memoryShare(visible(data.read[place]), percent(inMemory))}`}
     </p>
     <${Strip} data=${data} weights=${weights} place=${place} />
-    <${ReachMap} data=${data} weights=${weights} row=${row} when=${when} about=${said.matrix} spell=${said.weight} />
+    <${ReachMap} data=${data} weights=${weights} row=${row} about=${said.matrix} spell=${said.weight} />
     <div class="two">
       <${Distances} points=${byDistance(weights, numRemembered)} numRemembered=${numRemembered} when=${when} />
-      <div>
-        <p class="caption">${said.allHeads}</p>
-        <${HeadGrid}
-          layers=${layers} layer=${layer} head=${head} label=${said.allHeads} about=${about} under=${under}
-          onChoose=${choose}
-        />
-      </div>
+      <${HeadChoice}
+        layers=${layers} layer=${layer} head=${head} label=${said.allHeads} about=${about} under=${under}
+      />
     </div>`;
 }
 

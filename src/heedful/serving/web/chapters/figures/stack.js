@@ -3,10 +3,10 @@
 import { html } from "/insight/vendor/preact.js";
 import { useBetween } from "/insight/attention_map.js";
 import { headOf, spelled } from "/insight/drawing.js";
+import { Thumbnail } from "/insight/head_grid.js";
 import { exampleOf, useTrace } from "../traces.js";
 import { chapterWords } from "../words.js";
 import { Figure, stateFor } from "./frame.js";
-import { Thumbnail } from "./heads.js";
 
 /** The attentions in a layer of each tower, by the sides they look from and at. */
 const TOWERS = { encoder: [["source", "source"]], decoder: [["target", "target"], ["target", "source"]] };
