@@ -2,9 +2,9 @@
 
     python benchmarks/glossary.py eng-deu.test.tsv.gz [--sentences 500] [--beam 4]
 
-The file has lines SOURCE, tab, REFERENCE. Of each sentence one word of the reference is the term, with a word of the
-source as its source; free search and search with the terms translate the same sentences, sentence by sentence and
-several at once.
+The file has lines SOURCE, tab, REFERENCE. Of each sentence one word of the reference is the term, which is put on
+the sentence directly: how a glossary is matched against a text is not measured here. Free search and search with the
+terms translate the same sentences, in turn.
 """
 
 import argparse
