@@ -18,7 +18,7 @@ export function HeadTools({ layers, layer, head, said }) {
 }
 
 /** All heads under their heading; `about` and `under` as in the grid. */
-export function HeadChoice({ layers, layer, head, label, about, under }) {
+export function HeadPictures({ layers, layer, head, label, about, under }) {
   const choose = (number, which) => batch(() => {
     state.layer.value = number;
     state.head.value = which;

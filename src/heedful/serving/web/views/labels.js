@@ -7,7 +7,7 @@ import { Card } from "/insight/parts.js";
 import { isAborted, post } from "../api.js";
 import { model } from "../served.js";
 import { state } from "../state.js";
-import { HeadChoice, HeadTools } from "./head_tools.js";
+import { HeadPictures, HeadTools } from "./head_tools.js";
 import { words } from "./labels_words.js";
 
 const PAUSE = 300; // milliseconds without a change before the server is asked
@@ -174,7 +174,7 @@ function Heads({ data }) {
         weights=${headOf(layers[layer], head)} rows=${data.tokens} columns=${data.tokens} label=${said.axes}
         spell=${said.weight}
       />
-      <${HeadChoice} layers=${layers} layer=${layer} head=${head} label=${said.allHeads} about=${said.which} />
+      <${HeadPictures} layers=${layers} layer=${layer} head=${head} label=${said.allHeads} about=${said.which} />
     </div>`;
 }
 

@@ -8,7 +8,7 @@ import { isAborted, post } from "../api.js";
 import { spellNumber } from "../curves.js";
 import { model } from "../served.js";
 import { state } from "../state.js";
-import { HeadChoice, HeadTools } from "./head_tools.js";
+import { HeadPictures, HeadTools } from "./head_tools.js";
 import { CurvePicture } from "./training_picture.js";
 import { ReachMap } from "./writing_map.js";
 import { isWriting, visible, wholeText } from "./writing_stream.js";
@@ -138,7 +138,7 @@ function Inside({ data, layers }) {
     <${ReachMap} data=${data} weights=${weights} row=${row} about=${said.matrix} spell=${said.weight} />
     <div class="two">
       <${Distances} points=${byDistance(weights, numRemembered)} numRemembered=${numRemembered} when=${when} />
-      <${HeadChoice}
+      <${HeadPictures}
         layers=${layers} layer=${layer} head=${head} label=${said.allHeads} about=${about} under=${under}
       />
     </div>`;
