@@ -84,6 +84,8 @@ class Masked:
 
     def cut(self, pieces: Sequence[str]) -> list["Masked"]:
         """Give each of the pieces, which joined are the text, its own fixed parts."""
+        if not self.parts:  # and a private character that somebody else has put there is none of ours
+            return [Masked(piece) for piece in pieces]
         rest = iter(self.parts)
         return [Masked(piece, tuple(next(rest) for _ in range(piece.count(MASK)))) for piece in pieces]
 

@@ -50,7 +50,9 @@ def test_any_text_comes_back_whole(text: str) -> None:
 
 def test_a_private_character_of_the_text_is_left_alone() -> None:
     text = f"{MASK} https://example.org"
-    assert mask_fixed_parts(text) == Masked(text)
+    masked = mask_fixed_parts(text)
+    assert masked == Masked(text)
+    assert [piece.whole for piece in masked.cut([text[:3], text[3:]])] == [text[:3], text[3:]]
 
 
 @pytest.mark.parametrize("unit", ["{", "<a ", "%", "1,", "a_", "/", "a.b@", "&", "`", "😀", "www.", "<!--", "$", "-1"])

@@ -18,6 +18,7 @@ from heedful.tasks.translation.plan import Unit
 from heedful.tasks.translation.stand_ins import Reading
 from heedful.tasks.translation.translated import Alternative, TranslatedUnit
 from heedful.text.fixed_parts import Masked, is_loose, lost_numbers
+from heedful.text.lines import one_line
 from heedful.text.words import SPACE_MARK
 
 _PLACED = OutputWarning(
@@ -90,7 +91,7 @@ def _kept(attempt: Attempt, found: TranslatedUnit) -> TranslatedUnit | None:
     for one in found.alternatives:
         text = reading.restored(one.text)
         if text is not None:
-            text = unit.before + text + unit.after
+            text = one_line(unit.before + text + unit.after)
             alternatives.append(replace(one, text=text, tokens=_restored_tokens(one.tokens, reading)))
         elif not alternatives:
             return None
@@ -116,7 +117,7 @@ def _restored_tokens(tokens: tuple[str, ...], reading: Reading) -> tuple[str, ..
 
 
 def _as_it_is(unit: Unit) -> TranslatedUnit:
-    return TranslatedUnit(unit.text, (Alternative(unit.text, 0.0, 0.0, "eos", ()),))
+    return TranslatedUnit(unit.text, (Alternative(one_line(unit.text), 0.0, 0.0, "eos", ()),))
 
 
 def _placed(
@@ -132,5 +133,5 @@ def _placed(
     source = rest.whole
     parts = [LeftOut(one.part, rest.place_in_whole(one.place)) for one in left_out]
     text = place_parts(parts, source, found.text, align(source, found.text, unit), rest.parts)
-    whole = replace(found.alternatives[0], text=unit.before + text + unit.after)
+    whole = replace(found.alternatives[0], text=one_line(unit.before + text + unit.after))
     return TranslatedUnit(unit.text, (whole,), found.warnings if has_loose else (_PLACED, *found.warnings))

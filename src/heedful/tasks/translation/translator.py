@@ -275,7 +275,7 @@ class Translator:
     def _generate(self, pieces: Sequence["_Piece"], request: SearchRequest) -> list[list[Hypothesis]]:
         source_ids, source_mask = _pad([piece.source_ids for piece in pieces], self.tokenizer.pad_id)
         prefix_ids = [piece.prefix_ids for piece in pieces]
-        max_lengths = source_mask.sum(dim=1) + self.decoding.extra_tokens + torch.tensor([*map(len, prefix_ids)])
+        max_lengths = source_mask.sum(dim=1) + self.decoding.extra_tokens
         if self.traits.max_positions is not None:
             max_lengths = max_lengths.clamp(max=self.traits.max_positions)
         request = replace(request, max_lengths=max_lengths.tolist(), prefix_ids=prefix_ids if any(prefix_ids) else None)
