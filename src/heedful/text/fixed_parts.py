@@ -59,6 +59,9 @@ _FIXED = re.compile(
 )  # fmt: skip
 _OF_WORDS = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "So"))  # letters, their marks, and odd signs
 _TAG_PATTERN = re.compile(_TAG)
+_HINT = re.compile(rf"[0-9@/\\\\<&`{{%$#_\u20e3]|\.[A-Za-z]|\(\)|{_EMOJI_SIGN}")
+"""One of these is in every fixed part. Most sentences have none, and need not be looked at more closely."""
+
 _PLAIN_NUMBER = re.compile(r"\d{1,4}")
 _DIGITS = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d{3})*")
 _LEAST_CHECKED = 13
@@ -109,8 +112,8 @@ MASK_PATTERN = re.compile(MASK)
 
 def mask_fixed_parts(text: str, *, plain_numbers: bool = False) -> Masked:
     """Find what must not change. Numbers of up to four digits without a unit only where `plain_numbers`."""
-    if MASK in text:
-        return Masked(text)  # somebody else's private character
+    if MASK in text or not _HINT.search(text):
+        return Masked(text)  # somebody else's private character, or, mostly, nothing fixed at all
     parts: list[str] = []
 
     def put_aside(match: re.Match[str]) -> str:

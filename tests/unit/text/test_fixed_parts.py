@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.text.fixed_parts import MASK, Masked, is_loose, lost_numbers, mask_fixed_parts
+from heedful.text.fixed_parts import _FIXED, _PLAIN_NUMBER, MASK, Masked, is_loose, lost_numbers, mask_fixed_parts
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,12 @@ def test_what_must_not_change_is_found(text: str, parts: tuple[str, ...]) -> Non
     assert masked.parts == parts
     assert masked.text.count(MASK) == len(parts)
     assert masked.whole == text
+
+
+@given(st.text(alphabet="aA1 .,:;-_()[]{}<>/\\\\@#$%&*+`'\u20e3\ufe0f😀wwv", max_size=30))
+def test_the_quick_look_overlooks_nothing(text: str) -> None:
+    parts = tuple(match[0] for match in _FIXED.finditer(text) if not _PLAIN_NUMBER.fullmatch(match[0]))
+    assert mask_fixed_parts(text).parts == parts or MASK in text
 
 
 def test_plain_numbers_are_fixed_only_where_asked_for() -> None:
