@@ -142,9 +142,7 @@ class EncoderDecoder(nn.Module, ABC):
         token_ids and parents [rows] as for `step`; a `count` above the vocabulary means all of it.
         Returns log-probabilities and token ids, [rows, candidates] each.
         """
-        logits = self.step(state, token_ids, parents)
-        best, ids = logits.topk(min(count, logits.size(-1)), dim=-1)
-        return best - logits.logsumexp(dim=-1, keepdim=True), ids
+        return best_tokens(self.step(state, token_ids, parents), count)
 
     @abstractmethod
     def attention_uses(self) -> list[AttentionUse]:
@@ -153,3 +151,13 @@ class EncoderDecoder(nn.Module, ABC):
     def positions(self, side: Side) -> Positions | None:  # noqa: ARG002 - what families with a table make of it
         """Return what tells one side's tokens where they stand; None where reading in order does."""
         return None
+
+
+def best_tokens(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the `count` most probable tokens of each distribution, best first.
+
+    logits [rows, vocab] or [rows, length, vocab]; log-probabilities and ids come with the candidates as the last
+    dimension, as many as there are tokens where these are fewer.
+    """
+    best, ids = logits.topk(min(count, logits.size(-1)), dim=-1)
+    return best - logits.logsumexp(dim=-1, keepdim=True), ids

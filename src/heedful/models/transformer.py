@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.models.cache import DecoderCache
-from heedful.models.interfaces import AttentionUse, EncoderDecoder, Side, Tying
+from heedful.models.interfaces import AttentionUse, EncoderDecoder, Side, Tying, best_tokens
 from heedful.nn.embedding import OutputProjection, TokenEmbedding
 from heedful.nn.feed_forward import Activation
 from heedful.nn.layers import DecoderLayer, EncoderLayer, Norm
@@ -206,9 +206,7 @@ class Transformer(EncoderDecoder):
 
         parents [rows] and `count` as for `step_best`. Returns log-probabilities and ids, [rows, length, candidates].
         """
-        logits = self.extend(state, token_ids, parents)
-        best, ids = logits.topk(min(count, logits.size(-1)), dim=-1)
-        return best - logits.logsumexp(dim=-1, keepdim=True), ids
+        return best_tokens(self.extend(state, token_ids, parents), count)
 
     def rewind(self, state: DecoderCache, lengths: Tensor) -> None:
         """Let every row forget what it has written beyond lengths [rows]."""

@@ -66,15 +66,15 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 def save_model_folder(path: Path, folder: ModelFolder[DescriptionT]) -> None:
     """Write a model folder at `path`, which must not exist yet."""
     _check_weights(path, folder.description, folder.weights)
-    is_int8 = isinstance(folder.weights, QuantizedWeights)
+    quantized = folder.weights if isinstance(folder.weights, QuantizedWeights) else None
     content = folder.description.model_dump(mode="json")
     facts = content.pop("facts")  # the longest part, and the least needed: last
     content |= {
-        "weights": "int8" if is_int8 else "float32",
+        "weights": "float32" if quantized is None else "int8",
         "tokenizer_sha256": sha256_of(folder.tokenizer_json),
         "facts": facts,
     }
-    stored = folder.weights.stored if isinstance(folder.weights, QuantizedWeights) else folder.weights
+    stored = folder.weights if quantized is None else quantized.stored
     write_files(path, content, stored, folder.tokenizer_json, folder.card)
 
 

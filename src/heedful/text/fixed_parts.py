@@ -137,11 +137,14 @@ def is_tag(part: str) -> bool:
 
 def lost_numbers(source: str, text: str) -> list[str]:
     """Return the numbers of a text that its translation does not have, in whatever way their digits are grouped."""
+    numbers = list(dict.fromkeys(_DIGITS.findall(source)))
+    if not numbers:
+        return []
     written = {_plain(number) for number in _DIGITS.findall(text)}
     joined = re.sub(r"\D", "", text)
     return [
         number
-        for number in dict.fromkeys(_DIGITS.findall(source))
+        for number in numbers
         if (plain := _plain(number)) not in written and int(plain) >= _LEAST_CHECKED and plain not in joined
     ]
 

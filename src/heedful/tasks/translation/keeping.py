@@ -1,9 +1,9 @@
 """Translating so that fixed parts stay: try, look whether they are there, try otherwise, and at last put them in.
 
 The order of the attempts is that of `stand_ins.readings_of`. Almost all units have nothing fixed in them, or keep it
-at the first attempt, and cost nothing more. Emoji and tags, which nothing can stand
-for, and what no attempt keeps are left out, and put where the words around them went (placing.py). Knows units and
-readings; what searches, spells and aligns is handed in.
+at the first attempt, and cost nothing more. Emoji and tags, which nothing can stand for, and what no attempt keeps are
+left out, and put where the words around them went (placing.py). Knows units and readings; what searches, spells and
+aligns is handed in.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,8 +36,10 @@ class Attempt(NamedTuple):
 
     @property
     def read(self) -> Unit:
-        """The unit as the model reads it in this attempt."""
-        return replace(self.unit, source_ids=tuple(self.source_ids))
+        """The unit as the model reads it in this attempt: itself, where nothing stands in for anything."""
+        if self.reading.text == self.unit.text:
+            return self.unit
+        return replace(self.unit, text=self.reading.text, source_ids=tuple(self.source_ids))
 
 
 def translate_keeping(
@@ -62,7 +64,7 @@ def translate_keeping(
     while attempts:
         failed = []
         for attempt, hypotheses in zip(attempts, search([one.read for one in attempts]), strict=True):
-            found = _kept(attempt, spell(replace(attempt.unit, text=attempt.reading.text), hypotheses))
+            found = _kept(attempt, spell(attempt.read, hypotheses))
             lost = [] if found is None else lost_numbers(attempt.unit.text, found.text)
             if found is not None and not lost:
                 done[attempt.number] = found

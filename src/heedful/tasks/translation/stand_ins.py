@@ -11,7 +11,7 @@ Knows text only.
 import re
 from dataclasses import dataclass, replace
 
-from heedful.text.fixed_parts import Masked, is_loose, mask_fixed_parts
+from heedful.text.fixed_parts import MASK, Masked, is_loose, mask_fixed_parts
 
 FAMILIES: tuple[tuple[str, ...], ...] = (
     ("371", "826", "594", "283", "647", "952", "438", "719", "165", "346", "873", "529"),
@@ -78,11 +78,11 @@ def framed(masked: Masked) -> Frame:
     """Cut off loose parts at both ends of a sentence, with the white space beside them."""
     text, parts = masked.text, list(masked.parts)
     before = after = ""
-    while parts and text.startswith("\ue000") and is_loose(parts[0]):
+    while parts and text.startswith(MASK) and is_loose(parts[0]):
         rest = text[1:].lstrip()
         before += parts.pop(0) + text[1 : len(text) - len(rest)]
         text = rest
-    while parts and text.endswith("\ue000") and is_loose(parts[-1]):
+    while parts and text.endswith(MASK) and is_loose(parts[-1]):
         rest = text[:-1].rstrip()
         after = text[len(rest) : -1] + parts.pop() + after
         text = rest
