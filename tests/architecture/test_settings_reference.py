@@ -15,10 +15,10 @@ from pydantic.fields import FieldInfo
 from heedful.config.classification import ClassificationRun
 from heedful.config.language_modeling import LanguageModelRun
 from heedful.config.section import Section
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 
 RUNS: dict[type[Section], str] = {
-    RunConfig: "translation",
+    TranslationRun: "translation",
     ClassificationRun: "classification",
     LanguageModelRun: "language_modeling",
 }

@@ -14,7 +14,7 @@ from heedful.cli.console import write_line
 from heedful.errors import UserError
 
 if TYPE_CHECKING:
-    from heedful.config.translation import RunConfig
+    from heedful.config.translation import TranslationRun
     from heedful.tasks.translation.doctor import CorpusReport, Examination
     from heedful.tasks.translation.estimate import RunEstimate
 
@@ -55,7 +55,7 @@ def check(
 
 
 def _check_translation(
-    run: "RunConfig", tokens_per_second: float | None, device: str | None, *, as_json: bool
+    run: "TranslationRun", tokens_per_second: float | None, device: str | None, *, as_json: bool
 ) -> tuple[list[str], bool]:
     from heedful.corpora.fetch import in_words
     from heedful.tasks.translation.doctor import examine
@@ -67,7 +67,7 @@ def _check_translation(
     return lines, examination.has_errors
 
 
-def _with_measured_time(examination: "Examination", run: "RunConfig", device: str | None) -> "Examination":
+def _with_measured_time(examination: "Examination", run: "TranslationRun", device: str | None) -> "Examination":
     """Add how long the run would take here, from a few real steps."""
     cost, sizes = examination.estimate, (examination.source_vocab_size, examination.target_vocab_size)
     if cost is None or sizes[0] is None or sizes[1] is None or examination.has_errors:

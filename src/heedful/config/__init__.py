@@ -5,7 +5,7 @@ from heedful.config.load import changed_settings, dump_toml, load_config, parse_
 from heedful.config.models import ModelConfig, TransformerConfig
 from heedful.config.presets import PRESETS, deep_shallow, transformer_base, transformer_big, transformer_tiny
 from heedful.config.training import DecodingConfig, TrainingConfig, ValidationConfig
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 
 __all__ = [
     "PRESETS",
@@ -16,10 +16,10 @@ __all__ = [
     "JsonlCorpus",
     "LineCorpus",
     "ModelConfig",
-    "RunConfig",
     "TokenizerConfig",
     "TrainingConfig",
     "TransformerConfig",
+    "TranslationRun",
     "TsvCorpus",
     "ValidationConfig",
     "changed_settings",

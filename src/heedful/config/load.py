@@ -21,10 +21,10 @@ from heedful.config.findings import Table, explain, fill_default_kinds
 from heedful.config.language_modeling import LanguageModelRun
 from heedful.config.presets import PRESETS
 from heedful.config.section import Section
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.errors import ConfigError, UserError, nearest
 
-AnyRun = RunConfig | ClassificationRun | LanguageModelRun
+AnyRun = TranslationRun | ClassificationRun | LanguageModelRun
 RunT = TypeVar("RunT", bound=Section)
 
 _SCHEMAS: dict[str, type[AnyRun]] = {
@@ -33,7 +33,7 @@ _SCHEMAS: dict[str, type[AnyRun]] = {
 """Every `task` there is, with what a run of it is described by."""
 
 
-def load_config(path: Path | str, overrides: Sequence[str] = ()) -> RunConfig:
+def load_config(path: Path | str, overrides: Sequence[str] = ()) -> TranslationRun:
     """Read the description of a translation run; each override is `section.key=value`, applied after the file."""
     path = Path(path)
     return parse_config(_read_text(path), overrides, origin=str(path))
@@ -45,13 +45,13 @@ def load_any(path: Path | str, overrides: Sequence[str] = ()) -> AnyRun:
     return parse_any(_read_text(path), overrides, origin=str(path))
 
 
-def parse_config(text: str, overrides: Sequence[str] = (), *, origin: str = "The configuration") -> RunConfig:
-    """Turn the text of a translation run's description into a `RunConfig`, or raise one `ConfigError`."""
+def parse_config(text: str, overrides: Sequence[str] = (), *, origin: str = "The configuration") -> TranslationRun:
+    """Turn the text of a translation run's description into a `TranslationRun`, or raise one `ConfigError`."""
     table, problems = _read_table(text, overrides, origin)
     task = table.get("task", "translation")
     if task != "translation" and task in _SCHEMAS:
         raise UserError(f'{origin} must describe a translation run here, but its `task` is "{task}".')
-    return _validate(RunConfig, table, problems, origin)
+    return _validate(TranslationRun, table, problems, origin)
 
 
 def parse_any(text: str, overrides: Sequence[str] = (), *, origin: str = "The configuration") -> AnyRun:
@@ -91,7 +91,7 @@ def _read_table(text: str, overrides: Sequence[str], origin: str) -> tuple[Table
 
 def _validate(schema: type[RunT], table: Table, problems: list[str], origin: str) -> RunT:
     """Turn a table into the config of a schema, or raise with all problems at once."""
-    if schema is RunConfig:
+    if schema is TranslationRun:
         problems = problems + _expand_preset(table)
     problems += [f"`{name}` must be a finite number, but is {value}." for name, value in _non_finite(table)]
     fill_default_kinds(schema, table)
@@ -102,7 +102,7 @@ def _validate(schema: type[RunT], table: Table, problems: list[str], origin: str
         raise ConfigError(origin, [*problems, *explain(schema, error)]) from error
     if problems:
         raise ConfigError(origin, problems)
-    return config.model_copy(update={"data": both_ways(config.data)}) if isinstance(config, RunConfig) else config
+    return config.model_copy(update={"data": both_ways(config.data)}) if isinstance(config, TranslationRun) else config
 
 
 def _read_text(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The whole description of a run: one TOML file, one `RunConfig`."""
+"""The whole description of a translation run: one TOML file, one `TranslationRun`."""
 
 from typing import Literal, Self
 
@@ -10,8 +10,8 @@ from heedful.config.section import Section
 from heedful.config.training import DecodingConfig, TrainingConfig, ValidationConfig
 
 
-class RunConfig(Section):
-    """Everything that decides the result of a run, the machine apart."""
+class TranslationRun(Section):
+    """Everything that decides the result of a run that learns to translate, the machine apart."""
 
     task: Literal["translation"] = "translation"
     """What the model is for."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.config.load import parse_config
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.demo.corpus import DemoCorpus, make_corpus
 from heedful.files import write_atomic
 from heedful.tasks.runs import run_training
@@ -87,7 +87,7 @@ class DemoResult:
         return sum(pair.is_exact for pair in self.pairs)
 
 
-def demo_config(runs_folder: Path, max_steps: int | None = None) -> RunConfig:
+def demo_config(runs_folder: Path, max_steps: int | None = None) -> TranslationRun:
     """Return the demo's run: its folder is the first of `demo`, `demo-2`, `demo-3` ... that does not exist yet."""
     name, number = "demo", 1
     while (runs_folder / name).exists():
@@ -98,7 +98,7 @@ def demo_config(runs_folder: Path, max_steps: int | None = None) -> RunConfig:
     return parse_config(settings, overrides, origin="The demo")
 
 
-def run_demo(config: RunConfig, *, display: Display) -> DemoResult:
+def run_demo(config: TranslationRun, *, display: Display) -> DemoResult:
     """Make the corpus, train, and translate what was held out."""
     corpus = make_corpus()
     _write_corpus(Path(config.runs_folder) / CORPUS, corpus)

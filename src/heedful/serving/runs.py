@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful.config.load import AnyRun, load_any
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.errors import HeedfulError
 from heedful.insight.checkpoint_traces import checkpoint_steps
 from heedful.serving.bodies import BadRequestError
@@ -48,11 +48,11 @@ class Run:
     @property
     def is_traceable(self) -> bool:
         """Say whether its checkpoints are translators."""
-        return isinstance(self.config, RunConfig)
+        return isinstance(self.config, TranslationRun)
 
     def facts(self) -> dict[str, Any]:
         """Describe it for a list of runs."""
-        data = self.config.data if isinstance(self.config, RunConfig) else None
+        data = self.config.data if isinstance(self.config, TranslationRun) else None
         return {
             "id": self.id,
             "name": self.config.name,

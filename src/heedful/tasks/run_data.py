@@ -13,7 +13,7 @@ from pathlib import Path
 from heedful.config.classification import ClassificationRun
 from heedful.config.language_modeling import LanguageModelRun, TextFiles
 from heedful.config.load import AnyRun
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.data.file_identity import FileIdentities, FileIdentity
 from heedful.data.labelled import document_files
 from heedful.data.paths import resolve_data_path
@@ -65,7 +65,7 @@ def write_run_data(folder: Path, found: Mapping[str, FileIdentity]) -> None:
 
 def _file_names(config: AnyRun) -> list[str]:
     match config:
-        case RunConfig(data=data):
+        case TranslationRun(data=data):
             return [name for corpus in (*data.train, *data.validation) for name in corpus_file_names(corpus)]
         case ClassificationRun(data=labelled):
             return [name for corpus in (*labelled.train, *labelled.validation) for name in document_files(corpus)]

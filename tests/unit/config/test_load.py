@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.config import PRESETS, RunConfig, changed_settings, dump_toml, load_config, parse_config
+from heedful.config import PRESETS, TranslationRun, changed_settings, dump_toml, load_config, parse_config
 from heedful.errors import ConfigError, UserError
 
 SMALLEST = """
@@ -128,7 +128,7 @@ def test_a_resolved_file_gives_the_same_run_back(name: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
 def test_any_text_survives_the_resolved_file(path: str, split: str) -> None:
     corpus = {"kind": "lines", "source": path, "target": path}
-    config = RunConfig.model_validate(
+    config = TranslationRun.model_validate(
         {"name": "x", "data": {"train": [corpus], "validation": [corpus], "test": {split: corpus}}}
     )
     assert parse_config(dump_toml(config)) == config

@@ -6,7 +6,7 @@ import pytest
 
 from heedful.config.classification import ClassificationRun
 from heedful.config.load import dump_toml, load_any, load_config, parse_any, parse_config
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.errors import ConfigError, UserError
 
 LABELS = """
@@ -28,7 +28,7 @@ target = "b"
 
 def test_the_task_of_a_file_decides_what_it_describes() -> None:
     assert isinstance(parse_any(LABELS), ClassificationRun)
-    assert isinstance(parse_any(PAIRS), RunConfig)
+    assert isinstance(parse_any(PAIRS), TranslationRun)
 
 
 def test_a_task_that_does_not_exist_is_named_with_the_nearest() -> None:

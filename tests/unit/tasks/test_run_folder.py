@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.config import RunConfig, load_config, parse_config
+from heedful.config import TranslationRun, load_config, parse_config
 from heedful.errors import UserError
 from heedful.tasks.run_folder import check_run_folder, run_folder_of, write_run_folder
 
@@ -18,11 +18,11 @@ validation = [{ source = "a", target = "b" }]
 """
 
 
-def config_in(tmp_path: Path, *overrides: str) -> RunConfig:
+def config_in(tmp_path: Path, *overrides: str) -> TranslationRun:
     return parse_config(TEXT, [f'runs_folder="{tmp_path}"', *overrides])
 
 
-def begin(tmp_path: Path) -> RunConfig:
+def begin(tmp_path: Path) -> TranslationRun:
     config = config_in(tmp_path)
     write_run_folder(run_folder_of(config), config, "{}", {"torch": "2"})
     return config

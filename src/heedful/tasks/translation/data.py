@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from heedful.config.data import Corpus, DataConfig
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.data.file_identity import FileIdentities
 from heedful.data.readers import read_pairs
 from heedful.data.store import SubwordDropout, prepare_store
@@ -41,7 +41,7 @@ class TrainingData:
     """What the training text is like, as learned_text.py says it."""
 
 
-def prepare_data(config: RunConfig, folder: Path, *, identities: FileIdentities, say: Say) -> TrainingData:
+def prepare_data(config: TranslationRun, folder: Path, *, identities: FileIdentities, say: Say) -> TrainingData:
     """Read, tokenise and batch what the run in `folder` needs; every fault of the data shows here."""
     validation = read_validation(config.data)
     tokenizer = find_tokenizer(config, folder, say)
@@ -114,14 +114,14 @@ def read_validation(data: DataConfig) -> list[ValidationPair]:
     return pairs
 
 
-def find_tokenizer(config: RunConfig, folder: Path, say: Say) -> Tokenizer:
+def find_tokenizer(config: TranslationRun, folder: Path, say: Say) -> Tokenizer:
     """Return the tokenizer of a run: the one it began with, that of the model it starts from, or a new one."""
     if has_begun(folder):
         return Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
     return new_tokenizer(config, say)
 
 
-def new_tokenizer(config: RunConfig, say: Say) -> Tokenizer:
+def new_tokenizer(config: TranslationRun, say: Say) -> Tokenizer:
     """Return what a run that has not begun will begin with."""
     if config.training.init_from is not None:
         given = find_model_folder(config.training.init_from)
@@ -140,7 +140,7 @@ def new_tokenizer(config: RunConfig, say: Say) -> Tokenizer:
     return tokenizer
 
 
-def _taken_tokenizer(config: RunConfig, given: Path, say: Say) -> Tokenizer:
+def _taken_tokenizer(config: TranslationRun, given: Path, say: Say) -> Tokenizer:
     """Return a tokenizer that exists: that of a model or run, or a file by itself."""
     path = given if given.is_file() else find_model_folder(given) / TOKENIZER
     say(f"Taking the tokenizer {path}.")

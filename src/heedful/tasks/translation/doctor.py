@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heedful.config.data import Corpus
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.data.corpus_faults import CorpusFaults
 from heedful.data.filters import PairFilter, pair_digest
 from heedful.data.readers import EncodingReport, Pair, corpus_files, read_pairs
@@ -103,7 +103,7 @@ class Examination:
 
 
 def examine(
-    config: RunConfig, *, tokens_per_second: float | None = None, in_words: Callable[[DataError], str] = str
+    config: TranslationRun, *, tokens_per_second: float | None = None, in_words: Callable[[DataError], str] = str
 ) -> Examination:
     """Look at the data of a run. `tokens_per_second` (target tokens) allows an estimate of the time.
 
@@ -141,7 +141,7 @@ def examine(
     return Examination(findings, reports, estimate, tokenizer.source_vocab_size, tokenizer.target_vocab_size)
 
 
-def _corpora(config: RunConfig) -> Iterator[tuple[CorpusReport, Corpus]]:
+def _corpora(config: TranslationRun) -> Iterator[tuple[CorpusReport, Corpus]]:
     """Yield the corpora, training first: the others are compared with it."""
     data = config.data
     named: list[tuple[str, Part, Corpus]] = []
@@ -176,7 +176,7 @@ def _read(report: CorpusReport, corpus: Corpus, training_sources: set[bytes]) ->
 Lengths = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def _tokenise(report: CorpusReport, corpus: Corpus, config: RunConfig, tokenizer: Tokenizer) -> Lengths:
+def _tokenise(report: CorpusReport, corpus: Corpus, config: TranslationRun, tokenizer: Tokenizer) -> Lengths:
     """Tokenise a corpus, note what can be said of its tokens, and return the lengths of the pairs a run would keep."""
     pair_filter = PairFilter(config.data.filters)
     language = (corpus.target_language or config.data.target_language) if tokenizer.languages else None
@@ -219,7 +219,7 @@ def _pieces(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
 
 
 def _estimate(
-    config: RunConfig,
+    config: TranslationRun,
     corpora: Sequence[tuple[CorpusReport, Corpus]],
     lengths: Sequence[Lengths],
     tokenizer: Tokenizer,
@@ -267,7 +267,7 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _token_findings(config: RunConfig, reports: Sequence[CorpusReport]) -> Iterator[Finding]:
+def _token_findings(config: TranslationRun, reports: Sequence[CorpusReport]) -> Iterator[Finding]:
     filters = config.data.filters
     for report in reports:
         place = f"`{report.setting}`"
@@ -290,7 +290,7 @@ def _token_findings(config: RunConfig, reports: Sequence[CorpusReport]) -> Itera
             )
 
 
-def _run_findings(config: RunConfig, estimate: RunEstimate) -> Iterator[Finding]:
+def _run_findings(config: TranslationRun, estimate: RunEstimate) -> Iterator[Finding]:
     steps = f"`training.max_steps` = {config.training.max_steps:,}"
     if estimate.num_epochs < _FEW_EPOCHS:
         yield Finding("note", f"{steps} sees only {estimate.num_epochs:.0%} of the training pairs.")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heedful.config.training import NoRegularizer
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.data.packing import epoch_plan
 from heedful.models.build import num_parameters
 
@@ -50,7 +50,7 @@ class RunEstimate:
 
 
 def estimate_run(
-    config: RunConfig,
+    config: TranslationRun,
     source_lengths: NDArray[np.integer],
     target_lengths: NDArray[np.integer],
     *,
@@ -92,7 +92,7 @@ def estimate_run(
     )
 
 
-def _activation_bytes(config: RunConfig, rows: int, source_len: int, target_len: int) -> int:
+def _activation_bytes(config: TranslationRun, rows: int, source_len: int, target_len: int) -> int:
     """Return what is kept of a batch from the forward to the backward pass."""
     num_passes = 1 if isinstance(config.training.regularizer, NoRegularizer) else 2
     numbers = rows * config.model.num_kept(source_len, target_len)

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import torch
 
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.data.batch import Batch, collate
 from heedful.models.build import build_model
 from heedful.tasks.device import choose_device
@@ -20,7 +20,7 @@ _FIRST_ID = 4
 
 
 def measure_training_speed(
-    config: RunConfig,
+    config: TranslationRun,
     shape: tuple[int, int, int],
     *,
     source_vocab_size: int,

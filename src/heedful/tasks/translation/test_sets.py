@@ -12,7 +12,7 @@ from pathlib import Path
 
 from heedful.config.data import Corpus, DataConfig, LineCorpus
 from heedful.config.load import load_config
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.data.readers import Pair, read_pairs
 from heedful.errors import UserError, nearest
 from heedful.evaluation.scores import tokenizer_of
@@ -63,7 +63,7 @@ class TestSentences:
         return sum(len(texts) for texts in self.references)
 
 
-def run_of(model: Path | None, config: Path | None = None) -> RunConfig | None:
+def run_of(model: Path | None, config: Path | None = None) -> TranslationRun | None:
     """Return the run whose data count: that of `config`, a file or a run folder, or else the one `model` comes from.
 
     None when the model does not say where it comes from.
@@ -81,7 +81,7 @@ def run_of(model: Path | None, config: Path | None = None) -> RunConfig | None:
 
 
 def find_test_sets(
-    run: RunConfig | None,
+    run: TranslationRun | None,
     *,
     files: tuple[Path, Path] | None = None,
     split: str | None = None,
@@ -111,7 +111,7 @@ def find_test_sets(
 
 
 def find_validation_sets(
-    run: RunConfig | None,
+    run: TranslationRun | None,
     *,
     files: tuple[Path, Path] | None = None,
     tokenize: str | None = None,
@@ -149,7 +149,7 @@ def read_sentences(test_set: TestSet, *, all_references: bool = False) -> TestSe
 
 
 def read_unseen(
-    test_sets: Sequence[TestSet], run: RunConfig | None, *, all_references: bool = False
+    test_sets: Sequence[TestSet], run: TranslationRun | None, *, all_references: bool = False
 ) -> list[TestSentences]:
     """Read test sets without the pairs of which training has seen the source or the target, in that language.
 
@@ -205,7 +205,7 @@ def _of_pairs(test_set: TestSet, pairs: Sequence[Pair], all_references: bool) ->
 
 def _of_files(
     files: tuple[Path, Path],
-    run: RunConfig | None,
+    run: TranslationRun | None,
     tokenize: str | None,
     source_language: str | None,
     target_language: str | None,
@@ -218,7 +218,7 @@ def _of_files(
     return TestSet(Path(source).name, corpus, tokenize, source_language, target_language)
 
 
-def _of_corpus(name: str, corpus: Corpus, run: RunConfig, tokenize: str | None) -> TestSet:
+def _of_corpus(name: str, corpus: Corpus, run: TranslationRun, tokenize: str | None) -> TestSet:
     source_language, target_language = direction_of(corpus, run.data)
     chosen = tokenize or tokenizer_of(target_language, run.validation.bleu_tokenize)
     return TestSet(name, corpus, chosen, source_language, target_language)

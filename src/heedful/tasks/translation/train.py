@@ -10,7 +10,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.data.batch import Batch
 from heedful.data.stream import prefetch
 from heedful.files import JsonValue
@@ -35,14 +35,14 @@ from heedful.training.losses.sequence import SequenceLoss
 class TranslationJob:
     """A translation run, ready to be trained."""
 
-    config: RunConfig
+    config: TranslationRun
     data: TrainingData
     loss: SequenceLoss
     validator: Validator
     compiled_layers = (EncoderLayer, DecoderLayer)
 
     @classmethod
-    def prepare(cls, config: RunConfig, context: RunContext) -> Self:
+    def prepare(cls, config: TranslationRun, context: RunContext) -> Self:
         """Read and tokenise the corpora and build the model; every fault of the input shows here."""
         data = prepare_data(config, context.folder, identities=context.identities, say=context.say)
         training = config.training
@@ -102,7 +102,7 @@ class TranslationJob:
         )
 
 
-def _new_model(config: RunConfig, tokenizer: Tokenizer) -> EncoderDecoder:
+def _new_model(config: TranslationRun, tokenizer: Tokenizer) -> EncoderDecoder:
     model = build_model(
         config.model,
         source_vocab_size=tokenizer.source_vocab_size,

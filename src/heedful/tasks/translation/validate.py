@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from heedful.config.training import NoRegularizer
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.data.batch import Batch, collate
 from heedful.decoding import Decodable, Stepwise
 from heedful.evaluation.scores import bleu, tokenizer_of
@@ -42,7 +42,7 @@ class ValidationPair:
 class Validator:
     """Judges a model on fixed pairs, each direction by itself; the score of several is their mean."""
 
-    def __init__(self, config: RunConfig, tokenizer: Tokenizer, pairs: Sequence[ValidationPair]) -> None:
+    def __init__(self, config: TranslationRun, tokenizer: Tokenizer, pairs: Sequence[ValidationPair]) -> None:
         self.config = config
         self.tokenizer = tokenizer
         self.batches = _batches(tokenizer, pairs, config.training.batch_tokens)

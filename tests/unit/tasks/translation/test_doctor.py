@@ -8,7 +8,7 @@ import pytest
 from heedful.config.data import DataConfig, FilterConfig, LineCorpus, TokenizerConfig
 from heedful.config.models import TransformerConfig
 from heedful.config.training import TrainingConfig
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import bundled_folder
 from heedful.storage.model_folder import describe_model_folder
@@ -18,8 +18,8 @@ from tests.support.small_corpus import ENGLISH, GERMAN, WriteCorpus
 MODEL = TransformerConfig(dim=32, num_heads=2, hidden_dim=64, num_encoder_layers=1, num_decoder_layers=1)
 
 
-def config_of(data: DataConfig, **training: Any) -> RunConfig:
-    return RunConfig(
+def config_of(data: DataConfig, **training: Any) -> TranslationRun:
+    return TranslationRun(
         name="x",
         data=data,
         tokenizer=TokenizerConfig(vocab_size=340),

@@ -9,7 +9,7 @@ import torch
 from heedful.config.data import DataConfig, LineCorpus
 from heedful.config.models import ModelConfig, RecurrentConfig, TransformerConfig
 from heedful.config.training import TrainingConfig
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.models.build import build_model, count_parameters, num_parameters
 from heedful.tasks.translation.estimate import RunEstimate, estimate_run
 
@@ -17,8 +17,8 @@ CORPUS = LineCorpus(source="a", target="b")
 SMALL = {"dim": 64, "num_heads": 4, "hidden_dim": 256, "num_encoder_layers": 2, "num_decoder_layers": 3}
 
 
-def config_of(model: ModelConfig | None = None, **training: Any) -> RunConfig:
-    return RunConfig(
+def config_of(model: ModelConfig | None = None, **training: Any) -> TranslationRun:
+    return TranslationRun(
         name="x",
         data=DataConfig(train=[CORPUS], validation=[CORPUS]),
         model=model or TransformerConfig.model_validate(SMALL),
@@ -26,7 +26,7 @@ def config_of(model: ModelConfig | None = None, **training: Any) -> RunConfig:
     )
 
 
-def estimate(config: RunConfig, sources: list[int], targets: list[int], **settings: float) -> RunEstimate:
+def estimate(config: TranslationRun, sources: list[int], targets: list[int], **settings: float) -> RunEstimate:
     sizes = {"source_vocab_size": 100, "target_vocab_size": 100}
     return estimate_run(config, np.array(sources), np.array(targets), **sizes, **settings)
 

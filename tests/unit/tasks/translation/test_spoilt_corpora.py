@@ -5,7 +5,7 @@ import pytest
 from heedful.config.data import DataConfig, TokenizerConfig
 from heedful.config.models import TransformerConfig
 from heedful.config.training import TrainingConfig
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.tasks.translation.doctor import examine
 from tests.support import spoilt_corpora as spoilt
 from tests.support.small_corpus import WriteCorpus
@@ -19,7 +19,7 @@ def warnings_of(write_corpus: WriteCorpus, pairs: spoilt.Pairs, held_out: spoilt
         write_corpus(name, [source for source, _ in part], [target for _, target in part])
         for name, part in (("train", pairs), ("held_out", held_out))
     )
-    config = RunConfig(
+    config = TranslationRun(
         name="x",
         data=DataConfig(source_language="en", target_language="de", train=[train], validation=[validation]),
         tokenizer=TokenizerConfig(vocab_size=400),

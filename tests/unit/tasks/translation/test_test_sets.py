@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from heedful.config import load_config
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.errors import UserError
 from heedful.tasks.translation.test_sets import (
     TestSet,
@@ -53,7 +53,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("runs/several")
 
 
-def settings(run: Path) -> RunConfig:
+def settings(run: Path) -> TranslationRun:
     return load_config(run / "config.toml")
 
 

@@ -3,14 +3,14 @@ from pathlib import Path
 import pytest
 
 from heedful.config.load import parse_config
-from heedful.config.translation import RunConfig
+from heedful.config.translation import TranslationRun
 from heedful.errors import UserError
 from heedful.storage.model_folder import save_model_folder
 from heedful.tasks.translation.data import corpus_weights, find_tokenizer
 from tests.support.tiny_models import make_model
 
 
-def config_with(**settings: str) -> RunConfig:
+def config_with(**settings: str) -> TranslationRun:
     overrides = [f"{name.replace('__', '.')}={value}" for name, value in settings.items()]
     return parse_config(
         """
