@@ -215,7 +215,7 @@ def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int 
     while len(unit.steps) > 1:
         middle, *rest = unit.steps
         (made,) = translator.translate_units([replace(unit, steps=(middle,))], TranslationRequest(beam_size=beam_size))
-        unit = translator.planner.units([made.text], [tuple(rest)])[0][0]
+        unit = translator.planner.units([made.text], [tuple(rest)], [middle])[0][0]
         message = f'the text came from "{source_language}" through "{middle}"; what is shown is the last step.'
         warnings, source_language = (*warnings, OutputWarning("pivot", message)), middle
     if unit.masked.text != unit.text:
@@ -223,7 +223,7 @@ def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int 
         warnings = (*warnings, OutputWarning("stand_ins", message))
     if unit.masked.text != unit.text or not unit.source_ids:
         (ids,) = translator.planner.encode([unit.text], unit.steps[:1])
-        unit = Unit(unit.text, tuple(ids), unit.steps, masked=Masked(unit.text))
+        unit = Unit(unit.text, tuple(ids), unit.steps, masked=Masked(unit.text), language=unit.language)
     tokens = read_tokens(translator, unit.text, route.target)
     sentences = tuple(one.text for one in units)
     return _Reading(unit, source_language, route.target, tokens, warnings, sentences, sentence)

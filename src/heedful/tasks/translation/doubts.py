@@ -2,7 +2,8 @@
 
 A model always says something. These rules find what a reader who knows no source language would notice too late: a
 translation the model itself thinks improbable, one that goes round in circles, one that was left in the language it
-came in, one that is far too short. They are computed once for each finished translation, outside the search.
+came in, one that is far too short, one that lacks a negation or a name. They are computed once for each finished
+translation, outside the search.
 Knows words and counts; knows no model and no tokenizer. Every threshold is a constant here, said with its reason;
 that of the confidence is a property of a model, so a model folder may bring its own (`facts.low_confidence`).
 """
@@ -13,11 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from heedful.text.names import lost_names
+from heedful.text.negation import knows_negation, negation_difference
 from heedful.text.words import HAN, LETTER, UNIT
 
 Code = Literal[
     "split", "truncated", "broken", "pivot", "unchanged", "unknown_language", "one_of_several", "placed", "stand_ins",
     "low_confidence", "looping", "copied", "leftover_words", "length", "unknown_characters", "numbers", "missing_term",
+    "negation", "names", "omission", "addition",
 ]  # fmt: skip
 """Stable names for programs. The first nine say what was done; the others that the result is doubtful."""
 
@@ -62,6 +66,7 @@ class Output:
     token_log_probs: Sequence[float]
     finish_reason: str
     num_source_tokens: int
+    source_language: str | None = None
     num_unknown: int = 0
     """Characters of the source that no piece of the vocabulary has."""
 
@@ -85,6 +90,22 @@ def find_warnings(output: Output, *, low_confidence: float = LOW_CONFIDENCE) -> 
         yield OutputWarning("length", "the translation has an unlikely length for this input.")
     if is_foreign(output.source, output.num_unknown):
         yield OutputWarning("unknown_characters", "the input has many characters that the model has never seen.")
+    yield from meaning_warnings(source, text, output.source_language, output.target_language)
+
+
+def meaning_warnings(
+    source: str, text: str, source_language: str | None, target_language: str | None
+) -> Iterator[OutputWarning]:
+    """Yield what a translation says otherwise than its source, as far as words alone show it."""
+    if source_language is None or target_language is None:
+        return
+    if knows_negation(source_language, target_language):
+        difference = negation_difference(source, text, source_language, target_language)
+        if difference is not None:
+            verb = "seems to have lost a negation" if difference == "lost" else "has a negation that the input lacks"
+            yield OutputWarning("negation", f"the translation {verb}.")
+    if lost := lost_names(source, text, source_language, target_language):
+        yield OutputWarning("names", f"names of the input are missing: {', '.join(lost[:5])}.")
 
 
 def is_unsure(token_log_probs: Sequence[float], threshold: float = LOW_CONFIDENCE) -> bool:

@@ -49,6 +49,14 @@ class Unit:
     wishes: Wishes = NO_WISHES
     """What its translation must contain."""
 
+    language: str | None = None
+    """What it is written in, where that is known."""
+
+    @property
+    def direction(self) -> str | None:
+        """From which language into which it is translated first, as in "en-de", where both are known."""
+        return None if self.language is None else f"{self.language}-{self.steps[0]}"
+
     @cached_property
     def readings(self) -> list[Reading]:
         """The ways to let the model read it, best first; `source_ids` are those of the first, if there is one."""
@@ -115,7 +123,8 @@ class Planner:
             for text, route in zip(texts, routes, strict=True)
         ]
         steps = [route.steps for route, lines in zip(routes, lines_of, strict=True) for _ in lines]
-        units = iter(self.units([line for lines in lines_of for _, line in lines], steps))
+        sources = [route.source for route, lines in zip(routes, lines_of, strict=True) for _ in lines]
+        units = iter(self.units([line for lines in lines_of for _, line in lines], steps, sources))
         plans = [
             TextPlan(text, route, tuple(Line(indent, tuple(next(units))) for indent, _ in lines))
             for text, route, lines in zip(texts, routes, lines_of, strict=True)
@@ -126,8 +135,10 @@ class Planner:
             return [plan.wishing(request) for plan in plans]
         return plans
 
-    def units(self, lines: Sequence[str], steps: Sequence[tuple[str, ...]]) -> list[list[Unit]]:
-        """Cut lines into units, each line to be translated by its own steps."""
+    def units(
+        self, lines: Sequence[str], steps: Sequence[tuple[str, ...]], sources: Sequence[str | None]
+    ) -> list[list[Unit]]:
+        """Cut lines into units, each line to be translated by its own steps; `sources` are their languages."""
         parts_of = [_sentences(mask_fixed_parts(line)) for line in lines]
         if self.joined_tokens:
             ids_of = self._encode(parts_of, steps)
@@ -136,15 +147,15 @@ class Planner:
         frames_of = [[framed(part) for part in parts] for parts in parts_of]
         ids_of = self._encode([[frame.inner for frame in frames] for frames in frames_of], steps)
         return [
-            [unit for frame, ids in zip(frames, part_ids, strict=True) for unit in self._fitting(frame, ids, into)]
-            for frames, part_ids, into in zip(frames_of, ids_of, steps, strict=True)
+            [unit for frame, ids in zip(frames, part_ids, strict=True) for unit in self._fitting(frame, ids, into, own)]
+            for frames, part_ids, into, own in zip(frames_of, ids_of, steps, sources, strict=True)
         ]
 
-    def units_of(self, masked: Masked, steps: tuple[str, ...]) -> list[Unit]:
+    def units_of(self, masked: Masked, steps: tuple[str, ...], source: str | None) -> list[Unit]:
         """Make units of a part of a sentence, without cutting it further than it must be."""
         frame = framed(masked.stripped())
         ids = self.encode([reading], steps[:1])[0] if (reading := _first_reading(frame.inner)) is not None else []
-        return self._fitting(frame, ids, steps)
+        return self._fitting(frame, ids, steps, source)
 
     def _joined(self, sentences: Sequence[Masked], lengths: Sequence[int]) -> Iterator[Masked]:
         """Join neighbours as long as their tokens are not too many."""
@@ -159,12 +170,13 @@ class Planner:
         if together:
             yield _join_masked(together)
 
-    def _fitting(self, frame: Frame, ids: list[int], steps: tuple[str, ...]) -> list[Unit]:
+    def _fitting(self, frame: Frame, ids: list[int], steps: tuple[str, ...], source: str | None) -> list[Unit]:
         """Make a unit of a sentence, or several of one that is too long."""
         inner = frame.inner
         if len(ids) <= self.max_tokens:
             text = frame.before + inner.whole + frame.after
-            return [Unit(text, tuple(ids), steps, masked=inner, before=frame.before, after=frame.after)]
+            whole = Unit(text, tuple(ids), steps, masked=inner, before=frame.before, after=frame.after, language=source)
+            return [whole]
 
         def fits(piece: str) -> bool:
             return len(self._encode([[Masked(piece)]], [steps])[0][0]) <= self.max_tokens
@@ -172,7 +184,8 @@ class Planner:
         pieces = [piece.stripped() for piece in inner.cut(split_to_fit(inner.text, fits)) if piece.text.strip()]
         (encoded,) = self._encode([pieces], [steps])
         units = [
-            Unit(piece.whole, tuple(ids), steps, True, masked=piece) for piece, ids in zip(pieces, encoded, strict=True)
+            Unit(piece.whole, tuple(ids), steps, True, masked=piece, language=source)
+            for piece, ids in zip(pieces, encoded, strict=True)
         ]
         units[0] = replace(units[0], text=frame.before + units[0].text, before=frame.before)
         units[-1] = replace(units[-1], text=units[-1].text + frame.after, after=frame.after)

@@ -204,7 +204,9 @@ class Translator:
         onward = [number for number, unit in enumerate(units) if len(unit.steps) > 1]
         if onward:
             parts_of = self.planner.units(
-                [done[number].text for number in onward], [units[number].steps[1:] for number in onward]
+                [done[number].text for number in onward],
+                [units[number].steps[1:] for number in onward],
+                [units[number].steps[0] for number in onward],
             )
             for number, parts in zip(onward, parts_of, strict=True):
                 parts[:1] = [replace(part, wishes=units[number].wishes) for part in parts[:1]]
@@ -215,7 +217,7 @@ class Translator:
 
     def _translate_masked(self, masked: Masked, unit: Unit, request: TranslationRequest) -> TranslatedUnit:
         """Translate what is left of a unit by its first step."""
-        units = self.planner.units_of(masked, unit.steps[:1])
+        units = self.planner.units_of(masked, unit.steps[:1], unit.language)
         units[:1] = [replace(first, wishes=unit.wishes) for first in units[:1]] if len(unit.steps) == 1 else units[:1]
         return combined(masked.whole, self.translate_units(units, request))
 
@@ -306,6 +308,7 @@ class Translator:
         output = Output(
             source=unit.text,
             text=alternatives[0].text,
+            source_language=unit.language,
             target_language=unit.steps[0],
             token_log_probs=alternatives[0].token_log_probs,
             finish_reason=alternatives[0].finish_reason,

@@ -53,6 +53,17 @@ def test_every_flag_has_its_code_and_a_sentence() -> None:
     ]
 
 
+def test_a_lost_negation_and_a_lost_name_are_flagged_where_the_languages_are_known() -> None:
+    lost = replace(GOOD, source="I did not meet Müller.", text="Ich traf sie gestern.", source_language="en")
+    assert [str(warning) for warning in find_warnings(lost)] == [
+        "the translation seems to have lost a negation.",
+        "names of the input are missing: Müller.",
+    ]
+    assert codes(replace(lost, source="I met her.", text="Ich traf sie nicht.")) == ["negation"]
+    assert codes(replace(lost, source_language=None)) == []
+    assert codes(replace(lost, source_language="cs")) == []
+
+
 def test_confidence_is_the_mean_log_probability_of_a_token() -> None:
     assert not is_unsure([-0.1, -2.0, -0.1], threshold=-1.0)
     assert is_unsure([-0.1, -2.0, -1.1], threshold=-1.0)

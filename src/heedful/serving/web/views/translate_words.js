@@ -66,6 +66,10 @@ const TRANSLATE_WORDS = {
       length: "The translation has an unlikely length.",
       unknown_characters: "The text has many characters the model has never seen.",
       missing_term: "The translation lacks a term of the glossary.",
+      negation: "A negation seems to be lost or added.",
+      names: "Names of the text are missing.",
+      omission: "Part of the text seems to be missing in the translation.",
+      addition: "The translation seems to say more than the text.",
     },
   },
   zh: {
@@ -128,6 +132,10 @@ const TRANSLATE_WORDS = {
       length: "译文的长度不太正常。",
       unknown_characters: "原文中有许多模型没有见过的字符。",
       missing_term: "译文中缺少术语表里的词。",
+      negation: "译文似乎漏掉或多出了否定。",
+      names: "原文中的名字有缺失。",
+      omission: "译文似乎漏译了原文的一部分。",
+      addition: "译文似乎多出了原文没有的内容。",
     },
   },
 };
