@@ -147,7 +147,7 @@ COUNTS = """() => Object.fromEntries(`script link style meta base img iframe obj
   .map((name) => [name, document.getElementsByTagName(name).length]))"""
 GO = """(query) => { history.pushState(null, "", query); dispatchEvent(new PopStateEvent("popstate")); }"""
 SETTLED = "() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 20))"
-MOST_TOKENS = 120
+MOST_TOKENS = 60
 """Of a text to be looked into; what the tag and the end take is left free."""
 
 MODEL_NAME = "<img src=x onerror=alert(1)>"

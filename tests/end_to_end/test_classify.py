@@ -66,21 +66,15 @@ def write_reviews(path: Path, count: int, seed: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(heedful: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with documents, a config, and the trained run `runs/labels`."""
     folder = tmp_path_factory.mktemp("labels")
     write_reviews(folder / "train.jsonl", 400, seed=1)
     write_reviews(folder / "test.jsonl", 100, seed=2)
     (folder / "labels.toml").write_text(CONFIG)
-    result = subprocess.run(
-        [sys.executable, "-m", "heedful", "train", "labels.toml"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    (folder / "stderr.txt").write_text(result.stderr)
+    result = heedful("train", "labels.toml", cwd=folder)
+    assert result.returncode == 0, result.stderr.decode()
+    (folder / "stderr.txt").write_bytes(result.stderr)
     return folder
 
 
@@ -117,16 +111,14 @@ def test_json_has_all_probabilities_and_the_word_that_moved_the_decision(heedful
     assert json.loads(result.stdout) == {**found, "words": []}
 
 
-def test_a_word_that_decides_when_it_is_left_out_is_named(tmp_path: Path) -> None:
+def test_a_word_that_decides_when_it_is_left_out_is_named(heedful: Command, tmp_path: Path) -> None:
     write_reviews(tmp_path / "train.jsonl", 400, seed=1)
     write_reviews(tmp_path / "test.jsonl", 100, seed=2)
     encoder_alone = re.sub(r"(ngram_embedding|naive_bayes) = .*\n", "", CONFIG).replace(
         "max_steps = 60", "max_steps = 150"
     )
     (tmp_path / "labels.toml").write_text(encoder_alone)
-    subprocess.run(
-        [sys.executable, "-m", "heedful", "train", "labels.toml"], cwd=tmp_path, check=True, capture_output=True
-    )
+    assert heedful("train", "labels.toml", cwd=tmp_path).returncode == 0
     classifier = load_classifier(tmp_path / "runs" / "labels", device="cpu")
     telling = [word for words in WORDS.values() for word in words]
     templates = ("the plot was {}", "{} plot and it was a scene", "really the film was {} and it")

@@ -45,10 +45,12 @@ def test_it_is_scored(heedful: Command, run: Path) -> None:
 
 def test_a_resumed_run_is_the_uninterrupted_one(heedful: Command, run: Path) -> None:
     root = run.parents[1]
-    arguments = ("name=halves", "training.max_steps=120", "training.schedule.kind=inverse_sqrt")
+    arguments = (
+        "name=halves", "training.max_steps=60", "training.batch_tokens=512", "training.schedule.kind=inverse_sqrt",
+    )  # fmt: skip
     whole = heedful("train", "recurrent.toml", *arguments, "name=whole", cwd=root)
     assert whole.returncode == 0, whole.stderr.decode()
-    half = heedful("train", "recurrent.toml", *arguments, "training.max_steps=60", cwd=root)
+    half = heedful("train", "recurrent.toml", *arguments, "training.max_steps=30", cwd=root)
     assert half.returncode == 0, half.stderr.decode()
     rest = heedful("train", "recurrent.toml", *arguments, "--resume", cwd=root)
     assert rest.returncode == 0, rest.stderr.decode()

@@ -1,10 +1,12 @@
 """A process that has imported everything once, and forks for each command: a test need not wait for torch to load.
 
-What is forked is a process like any other: own memory, own streams, own exit code, ended as the interpreter ends it.
-Only the time before `main()` is missing, and with it what tests of the start itself look at; these start Python, and so
-do tests that compare what two processes compute, since forks share the seed of Python's hashes.
+What is forked is a process like any other: own memory, own streams, own exit code; its threads are awaited, its exit
+handlers run. Missing are the time before `main()` and the time in which the interpreter takes itself apart, and with
+them what tests of start and end look at; these start Python, and so do tests that compare what two processes compute,
+since forks share the seed of Python's hashes.
 """
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -136,6 +138,20 @@ def _become_a_command(listener: socket.socket) -> list[str]:
         return list(asked["arguments"])
 
 
+def _run() -> None:
+    """Run the command and end as multiprocessing ends its children; what ends otherwise is left to the interpreter."""
+    try:
+        runpy.run_module("heedful", run_name="__main__")
+    except SystemExit as ended:
+        if not isinstance(ended.code, int | None):
+            raise
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ended.code or 0)
+
+
 if __name__ == "__main__":
     waiting = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system takes note of ended processes, nobody else asks
@@ -143,4 +159,4 @@ if __name__ == "__main__":
     gc.collect()
     gc.freeze()  # no fork looks through what was there before it, neither at work nor at its end
     sys.argv = ["heedful", *_become_a_command(waiting)]
-    runpy.run_module("heedful", run_name="__main__")
+    _run()
