@@ -4,6 +4,7 @@ A reading, not a truth: the mean of all heads of one layer, where single heads m
 the softmax and often gather weight that means "nothing here"; they are left out, and what remains is scaled to 1.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,13 +36,19 @@ def align(trace: Trace, layer: int | None = None) -> Alignment:
     mean = _mean_weights(trace, layer)  # [target_len, source_len]
     sources = merge_words(trace.source_tokens, trace.source)
     targets = merge_words(trace.target_tokens, trace.text)
-    weights = np.zeros((len(targets), len(sources)), dtype=np.float32)
-    for row, target in enumerate(targets):
-        for column, source in enumerate(sources):
-            weights[row, column] = mean[target.first : target.end, source.first : source.end].sum(axis=1).mean()
+    belongs = _membership(targets, len(trace.target_tokens))
+    averages = belongs / belongs.sum(axis=1, keepdims=True)
+    weights: Floats = averages @ mean @ _membership(sources, len(trace.source_tokens)).T
     weights /= np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
     links = tuple(enumerate(weights.argmax(axis=1).tolist())) if sources and mean.any() else ()
     return Alignment(tuple(sources), tuple(targets), weights, links)
+
+
+def _membership(words: Sequence[Word], num_tokens: int) -> Floats:
+    """Return 1 where a token belongs to a word: one row for each word, one column for each token."""
+    places = np.arange(num_tokens)
+    first, end = (np.array([getattr(word, name) for word in words], dtype=int)[:, None] for name in ("first", "end"))
+    return ((first <= places) & (places < end)).astype(np.float32)
 
 
 def _mean_weights(trace: Trace, layer: int | None) -> Floats:
