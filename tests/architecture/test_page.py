@@ -124,3 +124,15 @@ def test_what_is_not_ours_is_what_its_note_says() -> None:
     digest = hashlib.sha256((VENDOR / "preact.js").read_bytes()).hexdigest()
     assert f"`{digest}`" in (VENDOR / "VENDOR.md").read_text(encoding="utf-8")
     assert {path.name for path in VENDOR.iterdir()} == {"preact.js", "VENDOR.md"}
+
+
+def test_a_script_reads_fields_in_camel_case() -> None:
+    """The server writes them so; a script that reads `log_prob`, or maps names, has missed it."""
+    field = re.compile(r"(?<![\w/])[\w)\]]+\??\.[a-z]+_\w+|\{[^{}]*\b[a-z]+_[a-z_]+\b[^{}:]*\} = ")
+    found = [
+        f"{named(path)}: {use}"
+        for path in OURS
+        if path.suffix == ".js"
+        for use in field.findall(re.sub(r"^(?:import|//|export .* from).*$", "", path.read_text("utf-8"), flags=re.M))
+    ]
+    assert not found, "\n".join(found)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.load import ServerProcess
 
-from heedful.insight.payload import from_array
+from heedful.insight.wire import from_array
 from tests.support.traced_sentence import asked, asked_about, layers_of
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.load import ServerProcess
 
-from heedful.insight.payload import from_array
+from heedful.insight.wire import from_array
 from tests.support.traced_sentence import asked, asked_about, layers_of
 
 pytestmark = pytest.mark.browser
@@ -75,7 +75,7 @@ def test_every_number_is_the_one_the_server_gave(visited: Visit, bundled_server:
         assert minused(payload["score"], 3) in page.inner_text(".outcome .facts")
         chips = page.locator("button.chip").all_inner_texts()
         assert [chip.split() for chip in chips] == [
-            [spelled(token["text"]), *percent(step["log_prob"]).split()]
+            [spelled(token["text"]), *percent(step["logProb"]).split()]
             for token, step in zip(payload["target"]["tokens"], payload["steps"], strict=True)
         ]
         for step, layer, head in [(0, 1, -1), (3, 0, 2), (last, 1, 5)]:
@@ -89,7 +89,7 @@ def test_every_number_is_the_one_the_server_gave(visited: Visit, bundled_server:
             shown = [line.split("\t") for line in page.locator(".candidate").all_inner_texts()]
             top = payload["steps"][step]["top"]
             assert [re.sub(r"\s+", " ", " ".join(line)).strip() for line in shown][: len(top)] == [
-                f"{rank + 1} {spelled(one['text'])} {percent(one['log_prob'])}" for rank, one in enumerate(top)
+                f"{rank + 1} {spelled(one['text'])} {percent(one['logProb'])}" for rank, one in enumerate(top)
             ]
             assert page.inner_text(".top .written") == spelled(payload["target"]["tokens"][step]["text"])
         says(page, f"step={last}")
@@ -183,7 +183,7 @@ def test_another_word_leads_to_another_translation(visited: Visit, bundled_serve
 
 
 def path_to(nodes: list[dict[str, Any]], node: dict[str, Any]) -> list[int]:
-    return [*(path_to(nodes, nodes[node["parent"]]) if node["parent"] is not None else []), node["token_id"]]
+    return [*(path_to(nodes, nodes[node["parent"]]) if node["parent"] is not None else []), node["tokenId"]]
 
 
 def said_of_all(page: Any) -> list[list[str]]:
@@ -215,23 +215,23 @@ def test_every_candidate_says_its_numbers_and_its_end(
         page.locator(f"#node-{nodes[-1]['id']}").hover()
         assert page.inner_text(".said .reason") == said_of_all(page)[-1][1]
         for node, (said, reason) in zip(nodes, said_of_all(page), strict=True):
-            for number in (minused(node["token_log_prob"], 2), minused(node["log_prob"], 2), minused(node["score"], 3)):
+            for number in (minused(node["tokenLogProb"], 2), minused(node["logProb"], 2), minused(node["score"], 3)):
                 assert number in said
             if node["fate"] == "pruned":
-                assert reason.startswith(f"Pruned at step {node['ended_at'] + 1}:")
-                assert node["ended_at"] == node["step"]
+                assert reason.startswith(f"Pruned at step {node['endedAt'] + 1}:")
+                assert node["endedAt"] == node["step"]
             elif node["fate"] == "beaten":
-                assert reason.startswith("It ended" if node["is_end"] else "It was still open")
+                assert reason.startswith("It ended" if node["isEnd"] else "It was still open")
             else:
                 assert reason.startswith("It stayed" if node["fate"] == "extended" else "The translation")
-                is_barren = node["fate"] == "extended" and node["ended_at"] is not None
+                is_barren = node["fate"] == "extended" and node["endedAt"] is not None
                 assert ("none of its continuations" in reason) == is_barren
         page.mouse.move(5, 5)
         page.get_by_role("slider").fill(str(best["step"]))
         said = page.inner_text(".formula")
-        penalty = ((5 + best["step"] + 1) / 6) ** payload["beam"]["length_penalty"]
-        assert f"((5 + {best['step'] + 1}) ÷ 6)^{payload['beam']['length_penalty']} = {penalty:.4f}" in said
-        assert f"{minused(best['log_prob'], 4)} ÷ {penalty:.4f} = {minused(best['score'], 3)}" in said
+        penalty = ((5 + best["step"] + 1) / 6) ** payload["beam"]["lengthPenalty"]
+        assert f"((5 + {best['step'] + 1}) ÷ 6)^{payload['beam']['lengthPenalty']} = {penalty:.4f}" in said
+        assert f"{minused(best['logProb'], 4)} ÷ {penalty:.4f} = {minused(best['score'], 3)}" in said
         assert page.locator(".goes-on-from").count() == 0  # nothing follows an end
 
 
@@ -294,7 +294,7 @@ def test_it_speaks_chinese_and_fits(visited: Visit, bundled_server: ServerProces
         ready(page)
         assert page.locator("section h2").all_inner_texts() == ["逐个词元", "搜索"]
         page.locator(f"#node-{pruned['id']}").hover()
-        assert page.inner_text(".said .reason").startswith(f"在第 {pruned['ended_at'] + 1} 步被剪去")
+        assert page.inner_text(".said .reason").startswith(f"在第 {pruned['endedAt'] + 1} 步被剪去")
         assert not re.search(r"[a-z]{3,} [a-z]{3,}", page.inner_text(".said .facts") + page.inner_text(".legend"))
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("button", name="播放").click()
@@ -303,7 +303,7 @@ def test_it_speaks_chinese_and_fits(visited: Visit, bundled_server: ServerProces
 
 def test_as_many_stay_in_the_beam_as_it_holds(visited: Visit, bundled_server: ServerProcess, payload: Any) -> None:
     nodes = payload["beam"]["nodes"]
-    first_end = min(node["step"] for node in nodes if node["is_end"])
+    first_end = min(node["step"] for node in nodes if node["isEnd"])
     assert first_end > 2
     with visited(bundled_server, "?view=decoding&target=de", locale="en-US") as page:
         ready(page)

@@ -89,7 +89,7 @@ def test_the_mouse_switches_heads_off_and_on(
         assert page.inner_text(".outcome .row:first-child .text") == trace["target"]["text"]
         said = page.inner_text(".without")
         assert "Without 2 heads" in said
-        assert f"log-probability {found['log_prob']:.3f}".replace("-", "−").replace("log−", "log-") in said
+        assert f"log-probability {found['logProb']:.3f}".replace("-", "−").replace("log−", "log-") in said
         assert f"({signed(found['change'])})" in said
         digits = 2 if -found["change"] < 2.3 else 0  # below ten times
         assert f"{math.exp(-found['change']):.{digits}f} times less probable" in said

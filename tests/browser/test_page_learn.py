@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from benchmarks.load import ServerProcess
 
-from heedful.insight.payload import from_array
+from heedful.insight.wire import from_array
 from tests.support.traced_sentence import asked as trace_of
 from tests.support.traced_sentence import asked_about, layers_of
 
@@ -245,21 +245,19 @@ def test_what_is_said_of_order_loss_and_search_is_true(bundled_server: ServerPro
     assert bites[0] != bites[1], "chapter 'positions': the order of words makes no difference."
 
     reference = asked(bundled_server, KEY, hypothesis="Ich habe meinen Hund verloren.")
-    losses = [-step["log_prob"] for step in reference["steps"]]
+    losses = [-step["logProb"] for step in reference["steps"]]
     assert spelled(reference["target"]["tokens"])[int(np.argmax(losses))] == "Hund", "chapter 'training': the exercise"
 
     celebration = "I arrived late for the celebration."
     greedy, beam = asked(bundled_server, celebration, beam=1), asked(bundled_server, celebration, beam=5)
     ids = [[token["id"] for token in found["target"]["tokens"]] for found in (greedy, beam)]
     assert ids[0] != ids[1], "chapter 'search': greedy search and the beam agree on this sentence; choose another."
-    assert greedy["log_prob"] < beam["log_prob"], (
-        "chapter 'search': the beam's translation is not the more probable one."
-    )
+    assert greedy["logProb"] < beam["logProb"], "chapter 'search': the beam's translation is not the more probable one."
     parting = next(at for at, (one, other) in enumerate(zip(*ids, strict=False)) if one != other)
-    assert greedy["steps"][parting]["log_prob"] > beam["steps"][parting]["log_prob"]
+    assert greedy["steps"][parting]["logProb"] > beam["steps"][parting]["logProb"]
 
     tree = asked(bundled_server, "Get out of my way.", beam=5)["beam"]
-    ended = [(node["log_prob"], node["step"] + 1) for node in tree["nodes"] if node["is_end"]]
+    ended = [(node["logProb"], node["step"] + 1) for node in tree["nodes"] if node["isEnd"]]
     best = {
         alpha: max((log_prob / ((5 + length) / 6) ** alpha, length) for log_prob, length in ended) for alpha in (0, 3)
     }

@@ -13,7 +13,7 @@ import torch
 from benchmarks.load import ServerProcess
 
 from heedful.config.models import LearnedPositions, NoPositions
-from heedful.insight.payload import from_array
+from heedful.insight.wire import from_array
 from heedful.models import build_model
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of

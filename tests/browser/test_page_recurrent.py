@@ -11,7 +11,7 @@ import torch
 from benchmarks.load import ServerProcess
 
 from heedful.config.models import RecurrentConfig
-from heedful.insight.payload import from_array
+from heedful.insight.wire import from_array
 from heedful.models import build_model
 from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
 from tests.support.tiny_models import make_model

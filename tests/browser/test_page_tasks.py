@@ -4,6 +4,7 @@ import json
 import re
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,7 +12,7 @@ import pytest
 from benchmarks.load import ServerProcess
 
 from heedful.config.language_modeling import TransformerXLConfig
-from heedful.insight.payload import from_array
+from heedful.insight.wire import from_array
 from heedful.storage.model_folder import save_model_folder
 from tests.support.classifier_folders import make_folder
 from tests.support.language_model_folders import write_language_model
@@ -30,7 +31,12 @@ def server(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[
     write_language_model(base / "bytes")
     with_memory = TransformerXLConfig(kind="transformer_xl", dim=16, num_heads=2, hidden_dim=32, num_layers=2)
     write_language_model(base / "memory", with_memory, memory_len=24)
-    models = [argument for name in ("labels", "short", "bytes", "memory") for argument in ("--model", base / name)]
+    folder = make_folder()
+    description = folder.description.model_copy(update={"labels": ("10", "my_label", "2")})
+    save_model_folder(base / "odd", replace(folder, description=description))
+    models = [
+        argument for name in ("labels", "short", "bytes", "memory", "odd") for argument in ("--model", base / name)
+    ]
     with ServerProcess(*models, "--runs", base / "none") as process:
         yield process
 
@@ -65,6 +71,21 @@ def test_a_label_is_shown_with_the_words_that_moved_it(visited: Callable[..., An
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")
         assert legend.inner_text().startswith(f"“good” {said['words'][2]['influence']:+.3f}".replace("-", "−"))
+
+
+def test_labels_are_shown_as_they_are_called_the_most_probable_first(
+    visited: Callable[..., Any], server: ServerProcess
+) -> None:
+    # A script that keeps labels as names of fields would put those that look like numbers first, by their value.
+    said = json.loads(asked(server, "/api/classify", {"q": REVIEW, "model": "odd"}))["probabilities"]
+    traced = json.loads(asked(server, "/api/classify/trace", {"q": REVIEW, "model": "odd"}))["probabilities"]
+    assert sorted(said) == sorted(traced) == ["10", "2", "my_label"]
+    ordered = sorted(said.items(), key=lambda pair: -pair[1])
+    assert list(said.items()) == ordered
+    with visited(server, query(model="odd", view="labels", text=REVIEW)) as page:
+        assert page.inner_text(".verdict strong") == ordered[0][0]
+        shown = page.locator(".task-pair .top > span:not(.track)").all_inner_texts()
+        assert shown == [part for label, share in ordered for part in (label, percent(share))]
 
 
 def test_the_attention_of_a_classifier_is_that_of_the_api(visited: Callable[..., Any], server: ServerProcess) -> None:

@@ -146,7 +146,7 @@ def test_the_slider_drives_the_other_views(visited: Callable[..., Any], server: 
             page.locator(".preview .translation[data-status=ready]").wait_for()
             page.get_by_text(f"At step {step} it writes").wait_for()
             assert page.inner_text(".preview .translation") == (trace["target"]["text"].strip() or "(nothing)")
-            assert page.inner_text(".preview .facts b") == f"{trace['log_prob']:.2f}"
+            assert page.inner_text(".preview .facts b") == f"{trace['logProb']:.2f}"
         heat = page.locator(".preview canvas")
         heat.focus()
         page.keyboard.press("ArrowDown")

@@ -25,7 +25,7 @@ def test_it_writes_one_page(heedful: Command, small_run: SmallRun, tmp_path: Pat
     payload = json.loads(held)
     assert payload["target"]["text"] == translation
     assert np.shape(payload["attribution"]) == (len(payload["target"]["tokens"]), len(payload["source"]["tokens"]))
-    assert payload["head_changes"].keys() == {"encoder", "decoder", "cross"}
+    assert payload["headChanges"].keys() == {"encoder", "decoder", "cross"}
 
 
 def test_it_never_overwrites_and_refuses_in_sentences(heedful: Command, small_run: SmallRun, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import heedful as package
 from heedful.insight.ablation import Head, Layer, ablate
 from heedful.insight.attention_cell import open_cell
 from heedful.insight.checkpoint_traces import trace_checkpoints
-from heedful.insight.payload import from_array
+from heedful.insight.wire import from_array
 from heedful.tasks.translation.load import load_translator
 from tests.support.commands import Command
 from tests.support.recurrent_run import TEXT, trained
@@ -66,7 +66,7 @@ def test_a_page_explains_it(heedful: Command, run: Path, tmp_path: Path) -> None
     payload = json.loads(held)
     (use,) = payload["attention"]
     assert (use["name"], use["from"], use["at"], use["causal"]) == ("cross", "target", "source", False)
-    assert payload["head_changes"].keys() == {"cross"}
+    assert payload["headChanges"].keys() == {"cross"}
     assert np.shape(payload["attribution"]) == (len(payload["target"]["tokens"]), len(payload["source"]["tokens"]))
 
 

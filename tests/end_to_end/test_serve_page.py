@@ -11,9 +11,10 @@ from benchmarks.load import ServerProcess
 
 from heedful.insight.ablation import Head, ablate, head_changes
 from heedful.insight.attribution import attribute
-from heedful.insight.payload import from_array, rounded, to_payload
+from heedful.insight.payload import to_payload
 from heedful.insight.position_table import position_table, similarity
 from heedful.insight.trace import trace_translation
+from heedful.insight.wire import from_array, to_json
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.translation.load import load_translator
@@ -86,10 +87,10 @@ def test_a_trace_has_what_is_asked_for_and_goes_on_from_a_prefix(server: ServerP
     assert answer["prefix"] == 1
     status, found = post(server, "/api/trace/attribution", named(answer))
     assert status == 200
-    assert found["attribution"] == rounded(attribute(translator.readable_model, trace).by_token)
+    assert found["attribution"] == to_json(attribute(translator.readable_model, trace).by_token)
     status, found = post(server, "/api/trace/heads", named(answer))
     assert status == 200
-    assert found["heads"] == {kind: rounded(values) for kind, values in head_changes(translator, trace).items()}
+    assert found["heads"] == to_json(head_changes(translator, trace))
     status, found = post(server, "/api/trace/ablation", {**named(answer), "prefix": 1, "headsOff": [["cross", 0, 1]]})
     ablation = ablate(translator, trace, [Head("cross", 0, 1)])
     assert status == 200

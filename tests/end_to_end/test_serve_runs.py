@@ -138,7 +138,7 @@ def test_a_checkpoint_is_traced_as_in_python(server: ServerProcess, runs: Path, 
     assert status == 200
     (expected,) = trace_checkpoints(runs / "whole", SENTENCE["q"], steps=[step], device="cpu")
     assert answer["target"]["text"] == expected.trace.text
-    assert answer["log_prob"] == pytest.approx(expected.trace.log_prob, abs=1e-3)
+    assert answer["logProb"] == pytest.approx(expected.trace.log_prob, abs=1e-3)
     assert (answer["model"], answer["run"], answer["checkpoint"]) == (None, "whole", step)
     place = {"kind": "cross", "layer": 0, "head": 0, "row": 0, "column": 0}
     ids = [token["id"] for token in answer["target"]["tokens"]]
@@ -152,7 +152,7 @@ def test_a_slimmed_checkpoint_says_what_the_whole_one_says(server: ServerProcess
         post(server, "/api/trace", {**SENTENCE, "run": run, "checkpoint": 240})[1] for run in ("whole", "slim")
     )
     assert slim["target"]["text"] == whole["target"]["text"]
-    assert slim["log_prob"] == pytest.approx(whole["log_prob"], abs=0.05)
+    assert slim["logProb"] == pytest.approx(whole["logProb"], abs=0.05)
     weights = load_file(runs / "slim" / "checkpoints" / "step-00000240" / "model.safetensors")
     assert {tensor.dtype for tensor in weights.values()} == {torch.float16}
 

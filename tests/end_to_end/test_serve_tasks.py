@@ -13,8 +13,8 @@ import pytest
 from benchmarks.load import ServerProcess
 
 from heedful.insight.classification_trace import trace_classification
-from heedful.insight.payload import from_array
 from heedful.insight.text_trace import trace_text
+from heedful.insight.wire import from_array
 from heedful.models.attention_weights import reach
 from heedful.storage.model_folder import save_model_folder
 from heedful.tasks.classification.classifier import load_classifier

@@ -5,8 +5,9 @@ Pydantic models: they check what comes in, and they are what /docs shows. Knows 
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, PlainValidator, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 
+from heedful.insight.wire import camel_case
 from heedful.serving.multipart import UploadedFile
 
 MAX_TEXTS = 128
@@ -42,11 +43,19 @@ Key = Annotated[str, Field(max_length=256), AfterValidator(_encodable)]
 Pair = Annotated[list[Annotated[Text, Field(min_length=1, max_length=200)]], Field(min_length=2, max_length=2)]
 
 
-class WithKey(BaseModel):
+class Message(BaseModel):
+    """What travels: its fields have Python's names here, and those of JSON outside."""
+
+    model_config = ConfigDict(alias_generator=camel_case)
+
+
+class WithKey(Message):
     """What every request may carry."""
 
     api_key: Key | None = Field(
-        None, description="The key, where the server asks for one; headers are the better place for it."
+        None,
+        alias="api_key",
+        description="The key, where the server asks for one; headers are the better place for it.",
     )
 
 
@@ -82,12 +91,12 @@ class TranslateRequest(WithTexts):
         None, ge=1, le=MAX_BEAM, description="Hypotheses kept per sentence; 1 is greedy; else as the model says."
     )
     details: bool = Field(False, description="Also scores, tokens and warnings.")
-    lengthPenalty: float | None = Field(None, ge=0, le=10, description="Above 0 favours longer translations.")  # noqa: N815
+    length_penalty: float | None = Field(None, ge=0, le=10, description="Above 0 favours longer translations.")
     prefix: Annotated[Text, Field(max_length=MAX_PREFIX)] = Field("", description="What each translation begins with.")
     sample: bool = Field(False, description="Draw the translation instead of searching the best.")
     temperature: float | None = Field(None, gt=0, le=10, description="Below 1 surer, above 1 bolder.")
-    topK: int | None = Field(None, ge=1, le=1_000, description="Draw from the likeliest only.")  # noqa: N815
-    topP: float | None = Field(None, gt=0, le=1, description="Draw from the fewest that have this probability.")  # noqa: N815
+    top_k: int | None = Field(None, ge=1, le=1_000, description="Draw from the likeliest only.")
+    top_p: float | None = Field(None, gt=0, le=1, description="Draw from the fewest that have this probability.")
     seed: int | None = Field(None, ge=0, lt=2**32, description="The same seed gives the same translation; else 0.")
     diverse: int | None = Field(
         None, ge=2, le=MAX_ALTERNATIVES + 1, description="So many translations that differ, instead of `alternatives`."
@@ -166,93 +175,91 @@ class GenerateRequest(WithTexts):
     name_of_texts = "prompt"
     prompt: Text = Field("", description="The beginning of the text.")
     model: ModelId | None = None
-    maxTokens: int = Field(  # noqa: N815 - as LibreTranslate's clients spell names
-        200, ge=1, le=MAX_WRITTEN_TOKENS, description="Symbols to write: bytes, or pieces."
-    )
+    max_tokens: int = Field(200, ge=1, le=MAX_WRITTEN_TOKENS, description="Symbols to write: bytes, or pieces.")
     temperature: float = Field(1.0, ge=0, le=10, description="Below 1 surer, above 1 bolder; 0: the likeliest.")
-    topK: int | None = Field(None, ge=1, le=1_000, description="Draw from the likeliest only.")  # noqa: N815
-    topP: float | None = Field(None, gt=0, le=1, description="Draw from the fewest that have this probability.")  # noqa: N815
+    top_k: int | None = Field(None, ge=1, le=1_000, description="Draw from the likeliest only.")
+    top_p: float | None = Field(None, gt=0, le=1, description="Draw from the fewest that have this probability.")
     seed: int = Field(0, ge=0, lt=2**32, description="The same seed gives the same text.")
     top: int = Field(0, ge=0, le=MAX_CHOICES, description="Also so many of the likeliest at every symbol.")
 
 
-class Failure(BaseModel):
+class Failure(Message):
     """Every answer that is not the one asked for."""
 
     error: str
 
 
-class DetectedLanguage(BaseModel):
+class DetectedLanguage(Message):
     """A language, and how sure the detection is, from 0 to 100."""
 
     language: str
     confidence: float
 
 
-class Details(BaseModel):
+class Details(Message):
     """What is known about the translation of one unit of a text: a sentence, or a part of a long one."""
 
     source: str
     text: str
     score: float | None
     tokens: list[str]
-    tokenLogProbs: list[float | None]  # noqa: N815 - as LibreTranslate's clients spell names
-    finishReason: str  # noqa: N815
+    token_log_probs: list[float | None]
+    finish_reason: str
     warnings: list[dict[str, str]]
 
 
-class TranslateAnswer(BaseModel):
+class TranslateAnswer(Message):
     """What `POST /translate` gives: for a list of texts, each field is a list."""
 
-    translatedText: str | list[str]  # noqa: N815
+    translated_text: str | list[str]
     alternatives: list[str] | list[list[str]] | None = None
-    detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None  # noqa: N815
+    detected_language: DetectedLanguage | list[DetectedLanguage] | None = None
     details: list[Details] | list[list[Details]] | None = None
     warnings: list[dict[str, str]] | list[list[dict[str, str]]] | None = None
 
 
-class TranslatedFile(BaseModel):
+class TranslatedFile(Message):
     """What `POST /translate_file` gives."""
 
-    translatedFileUrl: str  # noqa: N815
+    translated_file_url: str
 
 
-class Success(BaseModel):
+class Success(Message):
     """What `POST /suggest` gives."""
 
     success: bool
 
 
-class LanguageName(BaseModel):
+class LanguageName(Message):
     """A language, or `auto`."""
 
     code: str
     name: str
 
 
-class FrontendLanguages(BaseModel):
+class FrontendLanguages(Message):
     """What a page begins with."""
 
     source: LanguageName
     target: LanguageName | None
 
 
-class FrontendSettings(BaseModel):
+class FrontendSettings(Message):
     """What `GET /frontend/settings` gives, in LibreTranslate's words."""
 
-    charLimit: int  # noqa: N815
-    frontendTimeout: int  # noqa: N815
+    char_limit: int
+    frontend_timeout: int
     """Milliseconds to wait for somebody who types."""
 
-    apiKeys: bool  # noqa: N815
-    keyRequired: bool  # noqa: N815
+    api_keys: bool
+    key_required: bool
     suggestions: bool
-    filesTranslation: bool  # noqa: N815
-    supportedFilesFormat: list[str]  # noqa: N815
+    files_translation: bool
+    supported_files_format: list[str]
     language: FrontendLanguages
 
 
-class Language(BaseModel):
+class Language(Message):
     """A language, and what it can be translated into: nothing where it is only a target."""
 
     code: str
@@ -260,16 +267,16 @@ class Language(BaseModel):
     targets: list[str]
 
 
-class Labelled(BaseModel):
+class Labelled(Message):
     """What a classifier found out about one text; `label` is null for an empty one."""
 
     label: str | None
     probabilities: dict[str, float]
-    unreadTokens: int  # noqa: N815
+    unread_tokens: int
     words: list[dict[str, str | int | float | None]] | None = None
 
 
-class ServedModel(BaseModel):
+class ServedModel(Message):
     """A model of this server."""
 
     id: str
@@ -298,7 +305,7 @@ class ServedModel(BaseModel):
     """Id of the run it came from, where its folder is known to be in one."""
 
 
-class State(BaseModel):
+class State(Message):
     """How the server is."""
 
     status: str

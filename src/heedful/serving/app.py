@@ -159,7 +159,7 @@ def _add_other_tasks(api: Api) -> None:
     async def generate(asked: GenerateRequest) -> Response:
         """Let a language model go on with a text, as server-sent events: `text` as it comes, then `done` or `error`."""
         engine = server.engines.find(WritingEngine, asked.model)
-        request = SamplingRequest(asked.maxTokens, asked.temperature, asked.topK, asked.topP, asked.seed)
+        request = SamplingRequest(asked.max_tokens, asked.temperature, asked.top_k, asked.top_p, asked.seed)
         pieces = engine.write(asked.prompt, request, asked.top)
         first = await anext(pieces, None)
         return EventStream(ending_with_error(_written(first, pieces)))

@@ -68,7 +68,7 @@ class Listeners:
 
 async def _reader(server: Server, run_id: str, query: JournalQuery) -> JournalReader:
     run = await asyncio.to_thread(server.runs.find, run_id)
-    return JournalReader(run, query.after, query.afterSamples, server.limits)
+    return JournalReader(run, query.after, query.after_samples, server.limits)
 
 
 async def _follow(server: Server, reader: JournalReader, listeners: Listeners) -> AsyncIterator[bytes]:

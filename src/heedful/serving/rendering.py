@@ -1,15 +1,15 @@
 """Results as LibreTranslate's clients expect them. Pure functions from what was found to what is sent."""
 
 import json
-import math
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
+from heedful.insight.wire import to_json
 from heedful.serving.answers import TranslateRequest
 from heedful.serving.translating import SentenceDone, Written
 from heedful.serving.writing import Piece
 from heedful.tasks.classification.classifier import Classification
-from heedful.tasks.translation.doubts import OutputWarning
 from heedful.tasks.translation.translated import TranslatedUnit, Translation
 from heedful.text.language_names import language_name
 from heedful.text.scripts import UNDETERMINED
@@ -24,7 +24,7 @@ def answer_of(asked: TranslateRequest, done: Sequence[Translation]) -> dict[str,
         answer["detectedLanguage"] = [_detected(one) for one in done]
     if asked.details:
         answer["details"] = [[_details(unit) for unit in one.units] for one in done]
-        answer["warnings"] = [_warnings(one.warnings) for one in done]
+        answer["warnings"] = [to_json(one.warnings) for one in done]
     return {name: values[0] for name, values in answer.items()} if isinstance(asked.q, str) else answer
 
 
@@ -36,7 +36,7 @@ def stream_event(event: Written | SentenceDone, number: int) -> bytes:
         "sentence": number,
         "before": event.before,
         "text": event.unit.text,
-        "warnings": _warnings(event.unit.warnings),
+        "warnings": to_json(event.unit.warnings),
     }
     return server_sent("sentence", content)
 
@@ -52,8 +52,8 @@ def piece_of(piece: Piece) -> dict[str, Any]:
         return {"text": piece.text}
     return {
         "text": piece.text,
-        "probability": _number(piece.probability or 0.0),
-        "choices": [{"text": text, "probability": _number(share)} for text, share in piece.choices],
+        "probability": to_json(piece.probability or 0.0, digits=None),
+        "choices": [{"text": text, "probability": to_json(share, digits=None)} for text, share in piece.choices],
     }
 
 
@@ -76,19 +76,12 @@ def percent(share: float) -> float:
     return round(100 * share, 1)
 
 
-def label_of(found: Classification, *, explain: bool) -> dict[str, Any]:
+def label_of(found: Classification, *, explain: bool) -> Any:
     """Write what a classifier found out about one text."""
-    answer: dict[str, Any] = {
-        "label": found.label,
-        "probabilities": found.probabilities,
-        "unreadTokens": found.num_unread,
-    }
+    answer = SimpleNamespace(label=found.label, probabilities=found.probabilities, unread_tokens=found.num_unread)
     if explain:
-        answer["words"] = [
-            {"word": word.word, "start": word.start, "end": word.end, "influence": _number(word.influence)}
-            for word in found.words
-        ]
-    return answer
+        answer.words = found.words
+    return to_json(answer, digits=None)
 
 
 def _detected(one: Translation) -> dict[str, Any]:
@@ -100,23 +93,15 @@ def _detected(one: Translation) -> dict[str, Any]:
     return {"language": language, "confidence": known if confidence is None else percent(confidence)}
 
 
-def _details(unit: TranslatedUnit) -> dict[str, Any]:
+def _details(unit: TranslatedUnit) -> Any:
     best = unit.alternatives[0]
-    return {
-        "source": unit.source,
-        "text": best.text,
-        "score": _number(best.score),
-        "tokens": list(best.tokens),
-        "tokenLogProbs": [_number(value) for value in best.token_log_probs],
-        "finishReason": best.finish_reason,
-        "warnings": _warnings(unit.warnings),
-    }
-
-
-def _warnings(found: Sequence[OutputWarning]) -> list[dict[str, str]]:
-    return [{"code": warning.code, "message": warning.message} for warning in found]
-
-
-def _number(value: float) -> float | None:
-    """JSON has no NaN and no infinity."""
-    return value if math.isfinite(value) else None
+    details = SimpleNamespace(
+        source=unit.source,
+        text=best.text,
+        score=best.score,
+        tokens=best.tokens,
+        token_log_probs=best.token_log_probs,
+        finish_reason=best.finish_reason,
+        warnings=unit.warnings,
+    )
+    return to_json(details, digits=None)

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from heedful.config.load import AnyRun, load_any
 from heedful.config.translation import TranslationRun
 from heedful.errors import HeedfulError
 from heedful.insight.checkpoint_traces import checkpoint_steps
+from heedful.insight.wire import to_json
 from heedful.serving.bodies import BadRequestError
 from heedful.serving.engines import id_of, ids_of
 from heedful.serving.limits import Limits
@@ -50,20 +52,21 @@ class Run:
         """Say whether its checkpoints are translators."""
         return isinstance(self.config, TranslationRun)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Any:
         """Describe it for a list of runs."""
         data = self.config.data if isinstance(self.config, TranslationRun) else None
-        return {
-            "id": self.id,
-            "name": self.config.name,
-            "task": self.config.task,
-            "steps": _last_step(self.folder / METRICS),
-            "maxSteps": self.config.training.max_steps,
-            "isRunning": self.is_running,
-            "checkpoints": self.checkpoints,
-            "source": data.source_language if data else None,
-            "target": data.target_language if data else None,
-        }
+        facts = SimpleNamespace(
+            id=self.id,
+            name=self.config.name,
+            task=self.config.task,
+            steps=_last_step(self.folder / METRICS),
+            max_steps=self.config.training.max_steps,
+            is_running=self.is_running,
+            checkpoints=self.checkpoints,
+            source=data.source_language if data else None,
+            target=data.target_language if data else None,
+        )
+        return to_json(facts)
 
 
 class Runs:
@@ -137,19 +140,18 @@ class JournalReader:
         """Return what is new; `next` and `nextSamples` say where to go on.
 
         `from` is the line the metrics begin with. It is 0 again where a resumed run has cut its journal back, and
-        whoever keeps rows begins anew.
+        whoever keeps rows begins anew. Rows are as the files have them.
         """
         first, metrics = self._metrics.read(self._limit)
         _, samples = self._samples.read(self._limit)
-        return {
-            "from": first,
-            "metrics": metrics,
-            "samples": samples,
-            "checkpoints": self._run.checkpoints,
-            "next": self._metrics.number,
-            "nextSamples": self._samples.number,
-            "isRunning": self._run.is_running,
-        }
+        state = SimpleNamespace(
+            from_=first,
+            checkpoints=self._run.checkpoints,
+            next=self._metrics.number,
+            next_samples=self._samples.number,
+            is_running=self._run.is_running,
+        )
+        return {**to_json(state), "metrics": metrics, "samples": samples}
 
     def read_news(self) -> dict[str, Any] | None:
         """Return what is new, None when nothing has happened since."""

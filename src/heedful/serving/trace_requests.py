@@ -5,9 +5,9 @@ Layers, heads and rows count from 0. Knows nothing of how anything is done.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
-from heedful.serving.answers import MAX_BEAM, Code, ModelId, Text, WithKey
+from heedful.serving.answers import MAX_BEAM, Code, Message, ModelId, Text, WithKey
 
 MAX_TRACED_IDS = 256
 """Tokens a client may name: more than the longest translation that is traced."""
@@ -50,7 +50,7 @@ class TraceRequest(OneSentence):
     target: Code | None = None
     beam: Beam = None
     hypothesis: Text | None = Field(None, description="Trace this translation, instead of the one the search finds.")
-    prefixIds: Ids | None = Field(  # noqa: N815 - as LibreTranslate's clients spell names
+    prefix_ids: Ids | None = Field(
         None, description="Tokens the translation must begin with; the search goes on from there."
     )
 
@@ -63,7 +63,7 @@ class TracedRequest(OneSentence):
 
     q: Text = Field(description="The sentence that was read: `source.text` of the trace.")
     target: Code | None = Field(None, description="`target.language` of the trace.")
-    targetIds: Annotated[Ids, Field(min_length=1)] = Field(  # noqa: N815
+    target_ids: Annotated[Ids, Field(min_length=1)] = Field(
         description="The tokens of the translation, its end symbol included: those of `target.tokens`."
     )
 
@@ -81,7 +81,7 @@ class CellRequest(TracedRequest):
 class AblationRequest(TracedRequest):
     """What `POST /api/trace/ablation` takes."""
 
-    headsOff: Annotated[list[HeadPlace], Field(min_length=1, max_length=MAX_HEADS_OFF)] = Field(  # noqa: N815
+    heads_off: Annotated[list[HeadPlace], Field(min_length=1, max_length=MAX_HEADS_OFF)] = Field(
         description="The heads, [kind, layer, head], that are off."
     )
     prefix: Place = Field(0, description="How many tokens were forced: `prefix` of the trace.")
@@ -100,10 +100,10 @@ class TextTraceRequest(WithKey):
 
     q: Text = Field(description="A text; its last symbols are looked at, those before fill the memory.")
     model: ModelId | None = None
-    numRead: int = Field(64, ge=1, le=MAX_READ, description="Symbols to look at.")  # noqa: N815
+    num_read: int = Field(64, ge=1, le=MAX_READ, description="Symbols to look at.")
 
 
-class PositionsQuery(BaseModel):
+class PositionsQuery(Message):
     """What `GET /api/positions` is asked."""
 
     model: ModelId | None = None
@@ -111,14 +111,14 @@ class PositionsQuery(BaseModel):
     side: Literal["source", "target"] = "source"
 
 
-class JournalQuery(BaseModel):
+class JournalQuery(Message):
     """What the routes of a run's journal are asked."""
 
     after: int = Field(0, ge=0, lt=2**53, description="Leave out so many lines of metrics.jsonl.")
-    afterSamples: int = Field(0, ge=0, lt=2**53, description="Leave out so many lines of samples.jsonl.")  # noqa: N815
+    after_samples: int = Field(0, ge=0, lt=2**53, description="Leave out so many lines of samples.jsonl.")
 
 
-class RunFacts(BaseModel):
+class RunFacts(Message):
     """A run of training."""
 
     id: str
@@ -127,8 +127,8 @@ class RunFacts(BaseModel):
     steps: int
     """The last step of its journal."""
 
-    maxSteps: int  # noqa: N815
-    isRunning: bool  # noqa: N815
+    max_steps: int
+    is_running: bool
     checkpoints: list[int]
     source: str | None
     target: str | None

@@ -16,16 +16,11 @@ from heedful.insight.attention_cell import open_cell
 from heedful.insight.attribution import attribute
 from heedful.insight.classification_trace import trace_classification
 from heedful.insight.forced_pair import ForcedPair, forced_pair
-from heedful.insight.payload import rounded, to_payload
+from heedful.insight.payload import to_payload
 from heedful.insight.text_trace import trace_text
 from heedful.insight.trace import trace_translation
-from heedful.insight.view_payloads import (
-    ablation_payload,
-    cell_payload,
-    classification_payload,
-    positions_payload,
-    text_payload,
-)
+from heedful.insight.view_payloads import cell_payload, classification_payload, positions_payload, text_payload
+from heedful.insight.wire import to_json
 from heedful.serving.bodies import BadRequestError
 from heedful.serving.labelling import LabellingEngine
 from heedful.serving.routing import Api, Server
@@ -45,7 +40,7 @@ from heedful.serving.writing import WritingEngine
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 
-Inspection = Callable[[Translator, Check], dict[str, Any]]
+Inspection = Callable[[Translator, Check], Any]
 """Looks into a translator; asks between its parts whether to go on."""
 
 
@@ -68,7 +63,7 @@ def add_traces(api: Api) -> None:
                     beam_size=asked.beam,
                     sentence=asked.sentence,
                     hypothesis=asked.hypothesis,
-                    prefix_ids=asked.prefixIds or (),
+                    prefix_ids=asked.prefix_ids or (),
                 )
             )
 
@@ -81,7 +76,7 @@ def add_traces(api: Api) -> None:
 
         def inspect(translator: Translator, check: Check) -> dict[str, Any]:
             found = attribute(translator.readable_model, _pair(translator, asked), before_pass=check)
-            return {"attribution": rounded(found.by_token)}
+            return {"attribution": to_json(found.by_token)}
 
         return await _look(server, asked, inspect)
 
@@ -92,7 +87,7 @@ def add_traces(api: Api) -> None:
 
         def inspect(translator: Translator, check: Check) -> dict[str, Any]:
             changes = head_changes(translator, _pair(translator, asked), before_pass=check)
-            return {"heads": {kind: rounded(values) for kind, values in changes.items()}}
+            return {"heads": to_json(changes)}
 
         return await _look(server, asked, inspect)
 
@@ -100,11 +95,11 @@ def add_traces(api: Api) -> None:
     async def ablation(asked: AblationRequest) -> Response:
         """Translate the sentence of a trace again with heads switched off."""
         _check_length(asked.q, server)
-        off = {Head(*place) for place in asked.headsOff}
+        off = {Head(*place) for place in asked.heads_off}
 
-        def inspect(translator: Translator, _: Check) -> dict[str, Any]:
+        def inspect(translator: Translator, _: Check) -> Any:
             pair = replace(_pair(translator, asked), num_forced=asked.prefix)
-            return ablation_payload(ablate(translator, pair, off, beam_size=asked.beam))
+            return to_json(ablate(translator, pair, off, beam_size=asked.beam))
 
         return await _look(server, asked, inspect)
 
@@ -113,7 +108,7 @@ def add_traces(api: Api) -> None:
         """Open one cell of an attention map: query, key, their product, and the softmax of the row."""
         _check_length(asked.q, server)
 
-        def inspect(translator: Translator, _: Check) -> dict[str, Any]:
+        def inspect(translator: Translator, _: Check) -> Any:
             place = {name: getattr(asked, name) for name in ("layer", "head", "row", "column")}
             return cell_payload(open_cell(translator.readable_model, _pair(translator, asked), asked.kind, **place))
 
@@ -158,7 +153,7 @@ def add_other_traces(api: Api) -> None:
         return await _show(
             server,
             await engine.alone(
-                lambda _: text_payload(trace_text(engine.writer, asked.q, num_read=asked.numRead)), len(asked.q)
+                lambda _: text_payload(trace_text(engine.writer, asked.q, num_read=asked.num_read)), len(asked.q)
             ),
         )
 
@@ -190,7 +185,7 @@ async def _look(
 
 
 def _pair(translator: Translator, asked: TracedRequest) -> ForcedPair:
-    return forced_pair(translator, asked.q, asked.target, asked.targetIds)
+    return forced_pair(translator, asked.q, asked.target, asked.target_ids)
 
 
 def _check_length(text: str, server: Server, limit: int | None = None) -> None:

@@ -1,10 +1,9 @@
 """From the fields of `POST /translate` to what is asked of a translator. Knows both shapes, and nothing of HTTP."""
 
+from heedful.insight.wire import camel_case
 from heedful.serving.answers import TranslateRequest
 from heedful.tasks.translation.glossary import Entry, Glossary
 from heedful.tasks.translation.request import SearchOptions, TranslationRequest
-
-_SPELLING = {"top_k": "topK", "top_p": "topP"}
 
 
 def wanted_by(asked: TranslateRequest) -> TranslationRequest:
@@ -14,17 +13,17 @@ def wanted_by(asked: TranslateRequest) -> TranslationRequest:
         asked.target,
         asked.beam,
         asked.alternatives + 1,
-        length_penalty=asked.lengthPenalty,
+        length_penalty=asked.length_penalty,
         prefix=asked.prefix,
         glossary=Glossary(tuple(Entry(source, (target,)) for source, target in asked.glossary)),
     )
     options = SearchOptions(
         sample=asked.sample,
         temperature=asked.temperature,
-        top_k=asked.topK,
-        top_p=asked.topP,
+        top_k=asked.top_k,
+        top_p=asked.top_p,
         seed=asked.seed,
         diverse=asked.diverse,
         mbr=asked.mbr,
     )
-    return options.request(wanted, lambda name: _SPELLING.get(name, name))
+    return options.request(wanted, camel_case)

@@ -14,7 +14,8 @@ from heedful.insight.ablation import head_changes
 from heedful.insight.attribution import attribute
 from heedful.insight.beam_tree import BeamNode, BeamTree
 from heedful.insight.html import embed_json, render_frame, render_page
-from heedful.insight.payload import from_array, to_array, to_payload
+from heedful.insight.payload import to_payload
+from heedful.insight.wire import from_array, to_array
 from tests.support.small_models import SENTENCE, large_trace, random_weights, small_translator
 
 
@@ -55,7 +56,7 @@ def test_a_payload_holds_the_whole_trace() -> None:
     )
     assert (payload["source"]["text"], payload["target"]["text"]) == (trace.source, trace.text)
     assert [token["text"] for token in payload["target"]["tokens"]] == list(trace.tokens)
-    assert [step["log_prob"] for step in payload["steps"]] == pytest.approx(
+    assert [step["logProb"] for step in payload["steps"]] == pytest.approx(
         [step.log_prob for step in trace.steps], abs=1e-4
     )
     nodes = payload["beam"]["nodes"]
@@ -70,7 +71,7 @@ def test_a_payload_holds_the_whole_trace() -> None:
         kind = use["name"]
         unpacked = np.stack([from_array(layer) for layer in use["layers"]])
         np.testing.assert_allclose(unpacked, trace.weights[kind], atol=1 / 255)
-        assert np.shape(payload["entropy"][kind]) == np.shape(payload["head_changes"][kind]) == unpacked.shape[:2]
+        assert np.shape(payload["entropy"][kind]) == np.shape(payload["headChanges"][kind]) == unpacked.shape[:2]
     np.testing.assert_allclose(payload["attribution"], attribution.by_token, atol=1e-4)
     assert "attribution" not in to_payload(trace)
 

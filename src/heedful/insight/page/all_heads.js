@@ -7,8 +7,8 @@ import { batch, html, useState } from "./vendor/preact.js";
 export function AllHeads({ trace, layers, look, state, words }) {
   const { kind, count } = look;
   const [pointed, setPointed] = useState(null);
-  const changes = trace.head_changes?.[kind] ?? null;
-  const worst = changes && Math.max(0.01, ...Object.values(trace.head_changes).flat(2).map((x) => -x));
+  const changes = trace.headChanges?.[kind] ?? null;
+  const worst = changes && Math.max(0.01, ...Object.values(trace.headChanges).flat(2).map((x) => -x));
   const about = (layer, head) =>
     [
       words.place(layer, head),

@@ -71,12 +71,12 @@ export function tokensOf(trace, use) {
   };
 }
 
-/** Rows and columns as they are shown: groups {text, special, first, end} of tokens, one token each unless `merged`. */
+/** Rows and columns as shown: groups {text, isSpecial, first, end} of tokens, one token each unless `merged`. */
 export function axesOf(trace, use, { merged, hidden }) {
   const { rows, columns } = tokensOf(trace, use);
   const { source, target } = trace.alignment;
   const before = target.map((word) => ({ ...word, first: word.first + 1, end: word.end + 1 })); // it reads one late
-  const shown = (tokens, words) => grouped(tokens, merged ? words : []).filter((group) => !(hidden && group.special));
+  const shown = (tokens, words) => grouped(tokens, merged ? words : []).filter((group) => !(hidden && group.isSpecial));
   return {
     rows: shown(rows, trace.alignment[use.from]),
     columns: shown(columns, use.at === "target" ? before : source),
@@ -88,8 +88,8 @@ function grouped(tokens, words) {
   const groups = [];
   for (let at = 0; at < tokens.length; at = groups.at(-1).end) {
     const word = begins.get(at);
-    const { text, special } = word ? { ...word, special: false } : tokens[at];
-    groups.push({ text, special, first: at, end: word ? Math.min(word.end, tokens.length) : at + 1 });
+    const { text, isSpecial } = word ? { ...word, isSpecial: false } : tokens[at];
+    groups.push({ text, isSpecial, first: at, end: word ? Math.min(word.end, tokens.length) : at + 1 });
   }
   return groups;
 }

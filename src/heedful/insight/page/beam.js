@@ -27,11 +27,11 @@ export function BeamView({ trace, state, language, actions }) {
   };
   const shown = hovered?.beam === beam ? hovered.node : current;
   return html`
-    <${Card} title=${said.beam} hint=${said.beamHint(beam.size)}>
+    <${Card} title=${said.beam} hint=${said.beamHint(beam.beamSize)}>
       ${actions?.searchWith && html`
         <div class="tools">
           <${Choice}
-            label=${said.beamSize} value=${state.beam.value ?? beam.size} onChoose=${actions.searchWith}
+            label=${said.beamSize} value=${state.beam.value ?? beam.beamSize} onChoose=${actions.searchWith}
             options=${Array.from({ length: LARGEST_BEAM }, (_, number) => [number + 1, String(number + 1)])}
           />
         </div>`}
@@ -158,7 +158,7 @@ function drawNode(tree, node, best, said) {
   const { x, y } = tree.places[node.id];
   const text = spelled(node);
   const about = [
-    text, said.stepNumber(node.step + 1), percentOf(node.token_log_prob),
+    text, said.stepNumber(node.step + 1), percentOf(node.tokenLogProb),
     `${said.facts.score} ${minused(node.score, 3)}`, said.reason[node.fate](node, best),
   ].join(", ");
   return html`
@@ -178,11 +178,11 @@ function NodeFacts({ trace, node, said, actions }) {
   const { beam } = trace;
   const path = pathTo(beam, node);
   const length = path.length;
-  const penalty = (((5 + length) / 6) ** beam.length_penalty).toFixed(4);
+  const penalty = (((5 + length) / 6) ** beam.lengthPenalty).toFixed(4);
   const facts = [
-    [said.probability, percentOf(node.token_log_prob)],
-    [said.facts.logProb, minused(node.token_log_prob, 2)],
-    [said.facts.together, minused(node.log_prob, 2)],
+    [said.probability, percentOf(node.tokenLogProb)],
+    [said.facts.logProb, minused(node.tokenLogProb, 2)],
+    [said.facts.together, minused(node.logProb, 2)],
     [said.facts.score, minused(node.score, 3)],
   ];
   return html`
@@ -193,15 +193,15 @@ function NodeFacts({ trace, node, said, actions }) {
         ${facts.map(([name, value]) => html`<span key=${name}>${name} <b>${value}</b></span>`)}
       </p>
       <p class="reason">${said.reason[node.fate](node, beam.nodes[beam.chosen])}</p>
-      ${actions?.continueWith && !node.is_end && html`
+      ${actions?.continueWith && !node.isEnd && html`
         <button
           type="button" class="plain goes-on-from"
-          onClick=${() => actions.continueWith(path.map((one) => one.token_id))}
+          onClick=${() => actions.continueWith(path.map((one) => one.tokenId))}
         >${said.goOnFromNode}</button>`}
       <p class="hint formula">
         ${said.formula}<br />
-        <span>${said.facts.penalty} ${`((5 + ${length}) ÷ 6)^${beam.length_penalty} = ${penalty}`}</span>
-        <span>${said.facts.score} ${`${minused(node.log_prob, 4)} ÷ ${penalty} = ${minused(node.score, 3)}`}</span>
+        <span>${said.facts.penalty} ${`((5 + ${length}) ÷ 6)^${beam.lengthPenalty} = ${penalty}`}</span>
+        <span>${said.facts.score} ${`${minused(node.logProb, 4)} ÷ ${penalty} = ${minused(node.score, 3)}`}</span>
       </p>
     </div>`;
 }
@@ -209,6 +209,6 @@ function NodeFacts({ trace, node, said, actions }) {
 /** What a path reads as. */
 function textOf(trace, path) {
   const symbols = symbolIds(trace);
-  const pieces = path.filter((node) => !symbols.has(node.token_id)).map((node) => node.text);
+  const pieces = path.filter((node) => !symbols.has(node.tokenId)).map((node) => node.text);
   return pieces.join("").replaceAll("▁", " ").trim() || "∅";
 }

@@ -45,7 +45,7 @@ function Weighed({ name, tokens, values, title }) {
         const strength = isSigned ? Math.abs(part) : shade(part);
         const value = isSigned ? signed(values[number], 3) : values[number].toFixed(3);
         return html`<span
-          key=${number} class=${`chip${token.special ? " special" : ""}`} title=${value}
+          key=${number} class=${`chip${token.isSpecial ? " special" : ""}`} title=${value}
           style=${{ background: `rgb(${colour(part < 0 ? "--against" : "--heat")} / ${0.7 * strength})` }}
         >${spelled(token)}<small>${isSigned ? value : values[number].toFixed(2)}</small></span>`;
       })}

@@ -52,12 +52,12 @@ const DECODING_WORDS = {
     stepNumber: (step) => `step ${step}`,
     reason: {
       extended: (node) =>
-        node.ended_at === null
+        node.endedAt === null
           ? "It stayed in the beam."
-          : `It stayed in the beam, but at step ${node.ended_at + 1} none of its continuations did.`,
-      pruned: (node) => `Pruned at step ${node.ended_at + 1}: more probable candidates filled the beam.`,
+          : `It stayed in the beam, but at step ${node.endedAt + 1} none of its continuations did.`,
+      pruned: (node) => `Pruned at step ${node.endedAt + 1}: more probable candidates filled the beam.`,
       beaten: (node, best) =>
-        node.is_end
+        node.isEnd
           ? `It ended, but its score is below that of the translation, ${minused(best.score, 3)}.`
           : "It was still open when the search knew that it could not win any more.",
       finished: () => "The translation: the best score of all that ended.",
@@ -107,10 +107,10 @@ const DECODING_WORDS = {
     stepNumber: (step) => `第 ${step} 步`,
     reason: {
       extended: (node) =>
-        node.ended_at === null ? "它留在束中。" : `它留在束中，但到第 ${node.ended_at + 1} 步，它的后续都没能留下。`,
-      pruned: (node) => `在第 ${node.ended_at + 1} 步被剪去：更可能的候选占满了束。`,
+        node.endedAt === null ? "它留在束中。" : `它留在束中，但到第 ${node.endedAt + 1} 步，它的后续都没能留下。`,
+      pruned: (node) => `在第 ${node.endedAt + 1} 步被剪去：更可能的候选占满了束。`,
       beaten: (node, best) =>
-        node.is_end ? `它已结束，但得分低于译文的 ${minused(best.score, 3)}。` : "搜索确定它不可能再胜出时，它尚未结束。",
+        node.isEnd ? `它已结束，但得分低于译文的 ${minused(best.score, 3)}。` : "搜索确定它不可能再胜出时，它尚未结束。",
       finished: () => "译文：所有已结束的候选中得分最高。",
     },
     facts: { logProb: "对数概率", together: "全部词元合计", length: "长度", penalty: "长度惩罚", score: "得分" },

@@ -103,7 +103,7 @@ export function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked, i
       pen.fillStyle = `rgb(${heat} / ${shade(weight) * (faint ? 0.35 : 1)})`;
       pen.fillRect(left + x * cell, top + y * cell, side, side);
     });
-    pen.fillStyle = rowTokens[y].special ? soft : ink;
+    pen.fillStyle = rowTokens[y].isSpecial ? soft : ink;
     pen.textAlign = "right";
     pen.fillText(shortened(pen, spelled(rowTokens[y]), left - 8), left - 6, top + (y + 0.5) * cell);
   });
@@ -112,7 +112,7 @@ export function drawHeat(canvas, rows, rowTokens, columnTokens, width, marked, i
     pen.translate(left + (x + 0.5) * cell, top - 6);
     pen.rotate(-Math.PI / 3);
     pen.textAlign = "left";
-    pen.fillStyle = token.special ? soft : ink;
+    pen.fillStyle = token.isSpecial ? soft : ink;
     pen.fillText(shortened(pen, spelled(token), 72), 0, 0);
     pen.restore();
   });

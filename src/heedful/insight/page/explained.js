@@ -69,10 +69,10 @@ function Sentences() {
 function Facts({ words }) {
   const facts = [
     [words.score, minused(trace.score, 3)],
-    [words.logProb, minused(trace.log_prob, 2)],
-    [words.perplexity, Math.exp(-trace.log_prob / trace.target.tokens.length).toFixed(2)],
+    [words.logProb, minused(trace.logProb, 2)],
+    [words.perplexity, Math.exp(-trace.logProb / trace.target.tokens.length).toFixed(2)],
   ];
-  if (trace.engine === "int8") facts.push([words.int8, Math.abs(trace.log_prob - trace.forced_log_prob).toFixed(4)]);
+  if (trace.engine === "int8") facts.push([words.int8, Math.abs(trace.logProb - trace.forcedLogProb).toFixed(4)]);
   return html`
     <div class="facts">
       ${facts.map(([name, value]) => html`<span key=${name}>${name} <b>${value}</b></span>`)}

@@ -41,7 +41,7 @@ export function Lines({ maps, mean, axes, mass, pointed, held, current, caption,
   const column = (side, groups) => groups.map((group, index) => {
     const isHeld = held?.side === side && held.index === index;
     return html`<button
-      key=${index} type="button" class=${group.special ? "special" : null} title=${group.text} aria-pressed=${isHeld}
+      key=${index} type="button" class=${group.isSpecial ? "special" : null} title=${group.text} aria-pressed=${isHeld}
       aria-current=${side === "row" && group.first <= current && current < group.end ? "step" : null}
       tabindex=${side === "row" ? 0 : -1} style=${{ background: isHeld ? "" : backing(mean, shown, side, index) }}
       onMouseEnter=${point(side, index)} onMouseLeave=${leave} onFocus=${point(side, index)} onBlur=${leave}

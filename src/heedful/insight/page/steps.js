@@ -20,9 +20,9 @@ export function symbolIds(trace) {
   const nodes = trace.beam?.nodes ?? [];
   const last = nodes.length ? nodes[nodes.length - 1].step : 0;
   return new Set([
-    ...[...trace.inputs, ...trace.target.tokens].filter((token) => token.special).map((token) => token.id),
+    ...[...trace.inputs, ...trace.target.tokens].filter((token) => token.isSpecial).map((token) => token.id),
     // At the last step whatever stands there may be an end: the length allowed may have been reached.
-    ...nodes.filter((node) => node.is_end && node.step < last).map((node) => node.token_id),
+    ...nodes.filter((node) => node.isEnd && node.step < last).map((node) => node.tokenId),
   ]);
 }
 
@@ -77,7 +77,7 @@ export function DecodingView({ trace, layers, state, language, actions }) {
 /** A step in words, for those who hear the page. */
 function announced(trace, step, said) {
   const { tokens } = trace.target;
-  return said.stepSaid(step + 1, tokens.length, spelled(tokens[step]), percentOf(trace.steps[step].log_prob));
+  return said.stepSaid(step + 1, tokens.length, spelled(tokens[step]), percentOf(trace.steps[step].logProb));
 }
 
 /** The layer and head the rows are of, null without attention; what another model left behind is kept in bounds. */
@@ -148,13 +148,13 @@ function useStepKeys(trace, state, toggle) {
 function WrittenChip({ token, trace, number, step, state, said }) {
   const numForced = trace.prefix ?? 0; // the last of them was chosen, those before it were kept
   const isForced = number === numForced - 1;
-  const probability = percentOf(trace.steps[number].log_prob);
-  const names = ["chip", token.special && "special", number > step && "later", isForced && "forced"];
+  const probability = percentOf(trace.steps[number].logProb);
+  const names = ["chip", token.isSpecial && "special", number > step && "later", isForced && "forced"];
   return html`
     <button
       type="button" class=${names.filter(Boolean).join(" ")} aria-current=${number === step ? "step" : null}
       title=${number < numForced ? `${probability} · ${isForced ? said.forced : said.kept}` : probability}
-      style=${{ background: `rgb(var(--heat) / ${0.32 * Math.exp(trace.steps[number].log_prob)})` }}
+      style=${{ background: `rgb(var(--heat) / ${0.32 * Math.exp(trace.steps[number].logProb)})` }}
       onClick=${() => { state.step.value = number; }}
     >${spelled(token)}<small>${probability}</small></button>`;
 }
@@ -162,7 +162,7 @@ function WrittenChip({ token, trace, number, step, state, said }) {
 /** A token shaded by a weight; without one it is only named. */
 function WeightChip({ token, weight = null }) {
   const style = { background: `rgb(var(--heat) / ${0.7 * shade(weight ?? 0)})` };
-  return html`<span class=${token.special ? "chip special" : "chip"} style=${style}>
+  return html`<span class=${token.isSpecial ? "chip special" : "chip"} style=${style}>
     ${spelled(token)}${weight !== null && html`<small>${weight.toFixed(3)}</small>`}</span>`;
 }
 
@@ -179,7 +179,7 @@ function SourceRow({ trace, step, row, state, said, actions }) {
     const part = parts?.[number] ?? 0;
     const hue = part < 0 ? "--against" : "--heat";
     const style = { background: `rgb(var(${hue}) / ${(0.7 * Math.abs(part)) / largest})` };
-    return html`<span key=${number} class=${token.special ? "chip special" : "chip"} style=${style}>
+    return html`<span key=${number} class=${token.isSpecial ? "chip special" : "chip"} style=${style}>
       ${spelled(token)}<small>${parts ? minused(part, 2, true) : "…"}</small></span>`;
   };
   return html`
@@ -201,10 +201,10 @@ function SourceRow({ trace, step, row, state, said, actions }) {
 
 /** What could have been written at a step; where the surroundings can, each of it can be chosen instead. */
 function LikelyTokens({ trace, step, said, actions }) {
-  const { top, rank, log_prob } = trace.steps[step];
+  const { top, rank, logProb } = trace.steps[step];
   const written = trace.target.tokens[step];
   const choices = top.map((one, number) => ({ ...one, rank: number }));
-  if (!choices.some((one) => one.id === written.id)) choices.push({ ...written, rank, log_prob });
+  if (!choices.some((one) => one.id === written.id)) choices.push({ ...written, rank, logProb });
   const symbols = symbolIds(trace);
   return html`
     <div>
@@ -213,7 +213,7 @@ function LikelyTokens({ trace, step, said, actions }) {
         ${choices.map((one) => {
           const isWritten = one.id === written.id;
           const canChoose = actions?.continueFrom && !isWritten && !symbols.has(one.id);
-          const bar = { width: `${100 * Math.exp(one.log_prob)}%` };
+          const bar = { width: `${100 * Math.exp(one.logProb)}%` };
           return html`
             <div role="row" class="candidate" key=${one.id}>
               <span role="cell" class="rank" aria-label=${`${said.rank} ${one.rank + 1}`}>${one.rank + 1}</span>
@@ -226,7 +226,7 @@ function LikelyTokens({ trace, step, said, actions }) {
                   : spelled(one)}
               </span>
               <span class="track" aria-hidden="true"><i style=${bar}></i></span>
-              <span role="cell" class="number">${percentOf(one.log_prob)}</span>
+              <span role="cell" class="number">${percentOf(one.logProb)}</span>
             </div>`;
         })}
       </div>

@@ -25,7 +25,7 @@ function nextToken(figure) {
   const options = steps[step].top.slice(0, 4).map((one) => ({
     text: spelled(one),
     isRight: one.id === target.tokens[step].id,
-    said: chapterWords().probabilityIs(Math.exp(one.log_prob)),
+    said: chapterWords().probabilityIs(Math.exp(one.logProb)),
   }));
   const about = target.tokens.slice(0, step).map((token) => token.text).join("").replaceAll("▁", " ").trim();
   return { answers: [answer], about, options: options.sort(byText) };
@@ -100,7 +100,7 @@ function decoderRuns(figure) {
 function worstToken(figure) {
   const { answer } = useReference(figure);
   if (!isReady(answer)) return { answers: [answer] };
-  const losses = answer.data.steps.map((step) => -step.log_prob);
+  const losses = answer.data.steps.map((step) => -step.logProb);
   const options = answer.data.target.tokens.map((token, at) => ({
     text: spelled(token), isRight: at === largest(losses), said: chapterWords().lossIs(losses[at]),
   }));
@@ -111,11 +111,11 @@ function moreProbable(figure) {
   const { greedy, beam } = useBoth(figure);
   if (!isReady(greedy, beam)) return { answers: [greedy, beam] };
   const found = [greedy.data, beam.data];
-  const best = Math.max(...found.map((data) => data.log_prob));
+  const best = Math.max(...found.map((data) => data.logProb));
   const options = found.map((data) => ({
     text: data.target.text,
-    isRight: data.log_prob === best,
-    said: `${chapterWords().search.sum} ${decimal(data.log_prob)}.`,
+    isRight: data.logProb === best,
+    said: `${chapterWords().search.sum} ${decimal(data.logProb)}.`,
   }));
   return { answers: [greedy, beam], options: options.sort(byText) };
 }

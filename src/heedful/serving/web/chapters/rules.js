@@ -73,7 +73,7 @@ export function sharpest(entropy) {
 
 /** The number of the token that is spelled so, else null: another model may cut or translate otherwise. */
 export function placeOf(tokens, text) {
-  const found = tokens.findIndex((token) => !token.special && token.text.replaceAll("▁", "") === text);
+  const found = tokens.findIndex((token) => !token.isSpecial && token.text.replaceAll("▁", "") === text);
   return found < 0 ? null : found;
 }
 

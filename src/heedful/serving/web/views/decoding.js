@@ -33,7 +33,7 @@ function Translation({ data }) {
       <p class="sentence target" aria-live="polite" lang=${data.target.language}>${data.target.text}</p>
       <p class="facts">
         <span>${facts.score} <b>${minused(data.score, 3)}</b></span>
-        <span>${facts.logProb} <b>${minused(data.log_prob, 2)}</b></span>
+        <span>${facts.logProb} <b>${minused(data.logProb, 2)}</b></span>
         <span>${facts.length} <b>${data.target.tokens.length}</b></span>
       </p>
     </div>`;

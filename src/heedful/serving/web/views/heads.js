@@ -32,7 +32,7 @@ function Outcome({ trace }) {
       <div class="row">
         <p class="label">${said.whole}</p>
         <p class="text" lang=${language}>${trace.target.text}</p>
-        <p class="numbers">${said.logProb(trace.forced_log_prob)}</p>
+        <p class="numbers">${said.logProb(trace.forcedLogProb)}</p>
       </div>
       <div class=${status === "loading" ? "row without stale" : "row without"} role="status">
         <p class="label">${off.value.length > 0 ? said.without(off.value.length) : said.grid}</p>
@@ -40,7 +40,7 @@ function Outcome({ trace }) {
         ${off.value.length > 0 && found && html`
           <p class="text" lang=${language}><${Differing} before=${trace.target.text} text=${found.text} /></p>
           <p class="numbers">
-            ${said.logProb(found.log_prob)}${said.listing}${said.oldLogProb(found.old_log_prob, found.change)}</p>
+            ${said.logProb(found.logProb)}${said.listing}${said.oldLogProb(found.oldLogProb, found.change)}</p>
           <${Verdict} trace=${trace} found=${found} />`}
         ${off.value.length > 0 && !found && status === "loading" && html`<p class="empty">${said.computing}</p>`}
         ${error && html`<p class="refusal" role="alert">${said.failed(error)}</p>`}

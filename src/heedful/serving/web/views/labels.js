@@ -63,7 +63,7 @@ function Decision() {
         <strong>${data.label}</strong> <span>${said.sure(percent(data.probabilities[data.label]))}</span>
       </p>
       <div class="top">
-        ${Object.entries(data.probabilities).map(([label, share]) => [
+        ${Object.entries(data.probabilities).sort(([, a], [, b]) => b - a).map(([label, share]) => [
           html`<span key=${`${label} name`} class=${label === data.label ? "written" : ""}>${label}</span>`,
           html`<span key=${`${label} bar`} class="track"><i style=${{ width: `${100 * share}%` }}></i></span>`,
           html`<span key=${`${label} number`} class="number">${percent(share)}</span>`,

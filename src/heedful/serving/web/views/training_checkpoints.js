@@ -98,7 +98,7 @@ function Preview({ run, step }) {
         <p class="facts" role="status">
           ${status === "loading" && html`<span class="busy" data-on="true">${said.looking}</span>`}
           ${status === "failed" && html`<span class="refusal">${said.failed(error)}</span>`}
-          ${status === "ready" && html`<span>${said.logProb} <b>${data.log_prob.toFixed(2)}</b></span>`}
+          ${status === "ready" && html`<span>${said.logProb} <b>${data.logProb.toFixed(2)}</b></span>`}
         </p>
         ${model.value.task === "translation" && html`<${Links} run=${run} step=${step} />`}
       </div>

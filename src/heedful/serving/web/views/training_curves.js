@@ -17,7 +17,8 @@ const cursor = signal(null);
 
 export const colourOf = (run) => COLOURS[shown.value.findIndex((one) => one.id === run.id) % COLOURS.length];
 
-/** The [step, value] pairs of one kind of record; what was not finite was not recorded as a number. */
+/** The [step, value] pairs of one kind of record; what was not finite was not recorded as a number. A row has the
+ * names of metrics.jsonl, which are the names of the pictures. */
 function pointsOf(run, kind, read) {
   const points = [];
   for (const row of journalOf(run).metrics) {
@@ -42,8 +43,8 @@ function lossCurves(run) {
 const judged = (name) => (run) => [
   { line: null, points: pointsOf(run, "validation", (row) => row[name]), hasDots: true },
 ];
-const logged = (read, more = {}) => (run) => [
-  { line: null, points: pointsOf(run, "train", read), isThin: true, ...more },
+const logged = (name, more = {}) => (run) => [
+  { line: null, points: pointsOf(run, "train", (row) => row[name] ?? row.timing?.[name]), isThin: true, ...more },
 ];
 
 /** What there is a picture of: its curves for one run, and how it is drawn. */
@@ -52,9 +53,9 @@ function chartsOf(runs) {
   return [
     { name: "loss", of: lossCurves, isLarge: true },
     ...scores.map((name) => ({ name, of: judged(name), isLarge: true })),
-    { name: "learning_rate", of: logged((row) => row.learning_rate, { isExact: true }), fromZero: true },
-    { name: "gradient_norm", of: logged((row) => row.gradient_norm) },
-    { name: "tokens_per_second", of: logged((row) => row.timing?.tokens_per_second), fromZero: true },
+    { name: "learning_rate", of: logged("learning_rate", { isExact: true }), fromZero: true },
+    { name: "gradient_norm", of: logged("gradient_norm") },
+    { name: "tokens_per_second", of: logged("tokens_per_second"), fromZero: true },
   ];
 }
 

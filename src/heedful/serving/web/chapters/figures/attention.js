@@ -44,7 +44,7 @@ export function Lines({ weights, rows, columns, held, onHold, sides }) {
       <p class="side">${sides[0]}</p><span></span><p class="side">${sides[1]}</p>
       <div class="tokens from">
         ${rows.map((token, at) => html`<button
-          key=${at} type="button" class=${token.special ? "special" : ""} aria-pressed=${held === at}
+          key=${at} type="button" class=${token.isSpecial ? "special" : ""} aria-pressed=${held === at}
           onMouseEnter=${() => setPointed(at)} onMouseLeave=${() => setPointed(null)}
           onFocus=${() => setPointed(at)} onBlur=${() => setPointed(null)}
           onClick=${() => onHold(held === at ? null : at)}
@@ -58,7 +58,7 @@ export function Lines({ weights, rows, columns, held, onHold, sides }) {
       </svg>
       <div class="tokens to">
         ${columns.map((token, at) => html`<span
-          key=${at} class=${token.special ? "special" : ""}
+          key=${at} class=${token.isSpecial ? "special" : ""}
           style=${{ background: shown === null ? "none" : `rgb(var(--heat) / ${0.55 * weights[shown][at]})` }}
         >${spelled(token)}</span>`)}
       </div>

@@ -55,7 +55,7 @@ export function CellFigure({ figure }) {
           <th scope="col">${said.cell.weight}</th><td></td></tr></thead>
         <tbody>${columns.map((token, at) => html`
           <tr key=${at} class=${at === top ? "chosen" : ""}>
-            <th scope="row" class=${token.special ? "special" : ""}>${spelled(token)}</th>
+            <th scope="row" class=${token.isSpecial ? "special" : ""}>${spelled(token)}</th>
             <td>${scores[at] === null ? said.cell.masked : decimal(scores[at])}</td>
             <td>${weights[at].toFixed(3)}</td>
             <td class="track"><i style=${{ width: `${100 * weights[at]}%` }}></i></td>

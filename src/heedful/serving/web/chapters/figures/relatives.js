@@ -12,16 +12,16 @@ export function PoolingFigure({ figure }) {
   const classifier = modelFor("classification");
   const answer = useAnswer(classifier && "/api/classify", classifier && { q: figure.text, model: classifier.id });
   const found = answer.status === "ready" ? [answer.data].flat()[0] : null;
-  const best = found && Math.max(...Object.values(found.probabilities));
+  const byProbability = found && Object.entries(found.probabilities).sort(([, a], [, b]) => b - a);
   return html`
     <${Figure} name="pooling" answers=${classifier ? [answer] : []}
-      caption=${() => (found ? said.served(found.label, best) : said.absent)}
+      caption=${() => (found ? said.served(found.label, byProbability[0][1]) : said.absent)}
       open=${classifier && (() => ({ view: "labels", model: classifier.id, text: figure.text }))}>${() => html`
       <div class="flow">
         <p class="chips">
           ${figure.text.split(" ").map((word, at) => html`<span key=${at} class="chip">${word}</span>`)}</p>
         ${said.flow.map((stage) => html`<p key=${stage} class="stage"><span aria-hidden="true">↓</span>${stage}</p>`)}
-        ${found && html`<${Bars} label=${said.label} rows=${Object.entries(found.probabilities).map(([name, part]) => ({
+        ${found && html`<${Bars} label=${said.label} rows=${byProbability.map(([name, part]) => ({
           name, part, shown: part.toFixed(2), isChosen: name === found.label,
         }))} />`}
       </div>`}

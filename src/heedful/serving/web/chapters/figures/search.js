@@ -19,11 +19,11 @@ function Written({ data, other, name }) {
   const parts = data.target.tokens.findIndex((token, at) => token.id !== other.target.tokens[at]?.id);
   return html`
     <div class="found">
-      <p class="side">${name} · ${said.sum} <b>${decimal(data.log_prob)}</b></p>
+      <p class="side">${name} · ${said.sum} <b>${decimal(data.logProb)}</b></p>
       <p class="chips" lang=${data.target.language}>${data.target.tokens.map((token, at) => html`<span
-        key=${at} class=${`chip ${token.special ? "special" : ""} ${at === parts ? "parting" : ""}`}
+        key=${at} class=${`chip ${token.isSpecial ? "special" : ""} ${at === parts ? "parting" : ""}`}
         title=${at === parts ? said.firstDifference : null}
-      >${spelled(token)}<small>${Math.exp(data.steps[at].log_prob).toFixed(2)}</small></span>`)}</p>
+      >${spelled(token)}<small>${Math.exp(data.steps[at].logProb).toFixed(2)}</small></span>`)}</p>
     </div>`;
 }
 
@@ -31,7 +31,7 @@ export function SearchFigure({ figure }) {
   const said = chapterWords().search;
   const { example, greedy, beam } = useBoth(figure);
   const caption = () => (greedy.data.target.text === beam.data.target.text
-    ? said.same : said.better(beam.data.log_prob - greedy.data.log_prob));
+    ? said.same : said.better(beam.data.logProb - greedy.data.logProb));
   return html`
     <${Figure} name="search" answers=${[greedy, beam]} caption=${caption}
       open=${() => stateFor(example, { view: "decoding", beam: BEAM })}>${() => html`
@@ -43,11 +43,11 @@ export function SearchFigure({ figure }) {
 /** All candidates of a beam that ended, as {text, logProb, length}: the tree read from its leaves to its root. */
 export function endedIn(beam) {
   const nodes = new Map(beam.nodes.map((node) => [node.id, node]));
-  return beam.nodes.filter((node) => node.is_end).map((end) => {
+  return beam.nodes.filter((node) => node.isEnd).map((end) => {
     const pieces = [];
     for (let node = nodes.get(end.parent); node; node = nodes.get(node.parent)) pieces.unshift(node.text ?? "");
     const text = pieces.join("").replaceAll("▁", " ").trim();
-    return { id: end.id, text, logProb: end.log_prob, length: end.step + 1 };
+    return { id: end.id, text, logProb: end.logProb, length: end.step + 1 };
   });
 }
 

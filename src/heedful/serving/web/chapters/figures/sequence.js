@@ -30,7 +30,7 @@ export function SequenceFigure({ figure }) {
         </p>
         <p class="label">${said.likely}</p>
         <${Bars} label=${said.likely} rows=${answer.data.steps[step].top.slice(0, 5).map((one) => ({
-          name: spelled(one), part: Math.exp(one.log_prob), shown: Math.exp(one.log_prob).toFixed(3),
+          name: spelled(one), part: Math.exp(one.logProb), shown: Math.exp(one.logProb).toFixed(3),
           isChosen: one.id === answer.data.target.tokens[step].id,
         }))} />
         <div class="tools"><${Slider} label=${said.stepLabel} min=${1} max=${count} value=${step + 1}
@@ -46,7 +46,7 @@ export function TemperatureFigure({ figure }) {
   const [temperature, setTemperature] = useState(1);
   const step = Math.min(figure.step, (answer.data?.steps.length ?? 1) - 1);
   const top = answer.status === "ready" ? answer.data.steps[step].top : [];
-  const parts = softmax(top.map((one) => one.log_prob / temperature));
+  const parts = softmax(top.map((one) => one.logProb / temperature));
   return html`
     <${Figure} name="temperature" answers=${[answer]} caption=${() => said.temperature.among(top.length)}
       open=${() => stateFor(example, { view: "decoding", step })}>${() => html`
@@ -63,5 +63,5 @@ export function TemperatureFigure({ figure }) {
 }
 
 function Chip({ token }) {
-  return html`<span class=${`chip ${token.special ? "special" : ""}`}>${spelled(token)}</span>`;
+  return html`<span class=${`chip ${token.isSpecial ? "special" : ""}`}>${spelled(token)}</span>`;
 }

@@ -17,7 +17,7 @@ export function useReference(figure) {
 export function LossFigure({ figure }) {
   const said = chapterWords();
   const { example, answer } = useReference(figure);
-  const losses = answer.status === "ready" ? answer.data.steps.map((step) => -step.log_prob) : [];
+  const losses = answer.status === "ready" ? answer.data.steps.map((step) => -step.logProb) : [];
   const most = Math.max(4, ...losses);
   const total = losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
   return html`
