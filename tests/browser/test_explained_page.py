@@ -1,4 +1,4 @@
-"""The page of `heedful explain`, opened from disk in a real browser."""
+"""The page of a translation that `heedful explain` writes, opened from disk in a real browser."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -239,7 +239,7 @@ def test_an_option_that_says_nothing_to_a_classifier_is_refused(heedful: Command
 
 @pytest.mark.parametrize(
     "arguments",
-    ["translate x --model runs/labels", "explain x --out x.html --model runs/labels", "tune runs/labels",
+    ["translate x --model runs/labels", "tune runs/labels",
      "distill labels.toml --model runs/labels --out d", "export runs/labels --format int8 --out e",
      "export runs/labels --format huggingface --out e", "generate x --model runs/labels",
      "serve --model runs/labels --quantize int8"],

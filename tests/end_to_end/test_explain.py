@@ -7,10 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heedful.config.language_modeling import TransformerXLConfig
 from heedful.errors import UserError
 from heedful.insight.checkpoint_traces import trace_checkpoints
+from heedful.storage.model_folder import save_model_folder
 from heedful.tasks.translation.load import load_translator
+from tests.support.classifier_folders import make_folder
 from tests.support.commands import Command
+from tests.support.language_model_folders import write_language_model
 from tests.support.small_run import SmallRun
 
 
@@ -38,6 +42,40 @@ def test_it_never_overwrites_and_refuses_in_sentences(heedful: Command, small_ru
     result = heedful("explain", "", "--model", small_run.run, "--out", tmp_path / "other.html")
     assert (result.returncode, result.stderr) == (2, b"error: The text to look into must not be empty, but is.\n")
     assert not (tmp_path / "other.html").exists()
+
+
+@pytest.fixture(scope="module")
+def other_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    base = tmp_path_factory.mktemp("models")
+    save_model_folder(base / "labels", make_folder(num_layers=2))
+    write_language_model(base / "text", TransformerXLConfig(dim=16, num_heads=2, hidden_dim=32, num_layers=2))
+    return {"labels": base / "labels", "text": base / "text"}
+
+
+@pytest.mark.parametrize("name", ["labels", "text"])
+def test_a_classifier_and_a_language_model_are_explained_alike(
+    heedful: Command, other_models: dict[str, Path], tmp_path: Path, name: str
+) -> None:
+    arguments = ("explain", "a truly good film 很好", "--model", other_models[name])
+    told = heedful(*arguments)
+    assert (told.returncode, told.stderr) == (0, b"")
+    written = heedful(*arguments, "--json", "--out", tmp_path / "page.html")
+    assert written.returncode == 0
+    answer, where = written.stderr.decode().splitlines()
+    assert told.stdout.decode().startswith(answer)
+    assert where == f"Written to {tmp_path / 'page.html'}."
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    (held,) = re.findall(r'<script type="application/json" id="trace">(.*?)</script>', page, re.DOTALL)
+    assert json.loads(held) == json.loads(written.stdout)
+
+
+def test_an_option_that_says_nothing_to_a_model_is_refused(heedful: Command, other_models: dict[str, Path]) -> None:
+    result = heedful("explain", "x", "--model", other_models["labels"], "--beam", "2")
+    assert result.returncode == 2
+    said = f"error: `--beam` must be used with a translator, but {other_models['labels']} is a classifier.\n"
+    assert result.stderr.decode() == said
+    result = heedful("explain", "x", "--model", other_models["labels"], "--symbols", "2")
+    assert "`--symbols` must be used with a language model" in result.stderr.decode()
 
 
 def test_checkpoints_of_a_run_are_traced_alike(small_run: SmallRun) -> None:

@@ -162,7 +162,6 @@ def test_it_writes_on_while_one_reads(text_run: Path, heedful: Command) -> None:
         (("translate", "x", "--model", "runs/text"), "holds a language model. Use it with heedful generate."),
         (("classify", "x", "--model", "runs/text"), "holds a language model. Use it with heedful generate."),
         (("tune", "runs/text"), "holds a language model. Use it with heedful generate."),
-        (("explain", "x", "--out", "x.html", "-m", "runs/text"), "Use it with heedful generate."),
         (("export", "runs/text", "--format", "ctranslate2", "--out", "x"), "Use it with heedful generate."),
     ],
 )

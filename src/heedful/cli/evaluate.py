@@ -58,7 +58,7 @@ def evaluate(
     if data is not None and split is not None:
         raise UserError("`--data` and `--split` must not be given together: both say what to score on.")
     models = scoring_options.joined(model, more)
-    task = scoring_options.task_understood(context, models)
+    task = options.task_understood(context, models, scoring_options.UNDERSTOOD_BY)
     if task == "language_modeling":
         reading = Reading(text, memory, segment, clamp, dynamic)
         evaluate_text(models[0], reading, config=config, split=split, against=against, as_json=as_json, device=device)

@@ -1,11 +1,15 @@
 """Options that several verbs share, described once."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from heedful.errors import UserError
+
+TRANSLATION, CLASSIFICATION, LANGUAGE_MODELING = "translation", "classification", "language_modeling"
+"""The tasks, as a model folder names them."""
 
 
 def _check_beam(beam: int | None) -> int | None:
@@ -45,6 +49,26 @@ def is_written(context: typer.Context, name: str) -> bool:
     """Tell whether a parameter stands on the command line, and is no default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
+
+
+def task_understood(context: typer.Context, models: Sequence[Path], understood_by: Mapping[str, Sequence[str]]) -> str:
+    """Return what the first of the models is for; an option that says nothing to such a model is refused.
+
+    `understood_by` has the tasks that a parameter says something to, where these are not all.
+    """
+    from heedful.tasks.table import TASKS, task_name_of
+
+    task = task_name_of(models[0]) if models else TRANSLATION
+    shown = f"{models[0] if models else 'the bundled model'} is {TASKS[task].description.holder}"
+    for parameter in context.command.params:
+        tasks = understood_by.get(str(parameter.name), tuple(TASKS))
+        if task not in tasks and is_written(context, str(parameter.name)):
+            kinds = " or ".join(TASKS[name].description.holder for name in tasks)
+            remedy = " Name a text with --text FILE." if parameter.name == "data" else ""
+            raise UserError(f"`{parameter.opts[0]}` must be used with {kinds}, but {shown}.{remedy}")
+    if task != TRANSLATION and len(models) > 1:
+        raise UserError(f"Only translators decide together, but {shown}. Give one model.")
+    return task
 
 
 def any_seed() -> int:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli.options import is_written
-from heedful.errors import UserError
+from heedful.cli.options import CLASSIFICATION, LANGUAGE_MODELING, TRANSLATION
 
 
 class Compared(StrEnum):
@@ -103,7 +102,7 @@ def joined(model: Path | None, more: list[Path] | None) -> list[Path]:
     return [*([] if model is None else [model]), *(more or [])]
 
 
-_TRANSLATION, _LABELS, _TEXT = ("translation",), ("translation", "classification"), ("language_modeling",)
+_TRANSLATION, _LABELS, _TEXT = (TRANSLATION,), (TRANSLATION, CLASSIFICATION), (LANGUAGE_MODELING,)
 UNDERSTOOD_BY = {
     "data": _LABELS,
     "out": _LABELS,
@@ -122,30 +121,3 @@ UNDERSTOOD_BY = {
     "dynamic": _TEXT,
 }
 """Which tasks the options of `evaluate` say something to, where these are not all."""
-
-
-def task_understood(context: typer.Context, models: list[Path]) -> str:
-    """Return what the first of the models is for; an option that says nothing to such a model is refused."""
-    if not models:
-        task = "translation"
-    else:
-        from heedful.storage.locate import find_model_folder
-        from heedful.storage.model_folder import task_of
-
-        task = task_of(find_model_folder(models[0]))
-    from heedful.storage.descriptions import DESCRIPTIONS
-
-    shown = str(models[0]) if models else "the bundled model"
-    for parameter in context.command.params:
-        tasks = UNDERSTOOD_BY.get(str(parameter.name), tuple(DESCRIPTIONS))
-        if task in DESCRIPTIONS and task not in tasks and is_written(context, str(parameter.name)):
-            kinds = " or ".join(DESCRIPTIONS[name].holder for name in tasks)
-            remedy = " Name a text with --text FILE." if parameter.name == "data" else ""
-            raise UserError(
-                f"`{parameter.opts[0]}` must be used with {kinds}, but {shown} is {DESCRIPTIONS[task].holder}.{remedy}"
-            )
-    if task != "translation" and len(models) > 1:
-        raise UserError(
-            f"Only translators decide together, but {shown} is {DESCRIPTIONS[task].holder}. Give one model."
-        )
-    return task

@@ -12,6 +12,7 @@ from heedful.tasks.translation.translator import Translator
 from heedful.text.tokenizer import Tokenizer
 from heedful.text.tokens import Token, source_tokens, target_tokens
 
+NO_NUMBERS = "The model gives no usable probabilities for this text (NaN), so there is nothing to see."
 MAX_TOKENS = 128
 """The longest text that is looked into: beyond it nobody can read the picture, and it grows with the square."""
 

@@ -11,13 +11,20 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from heedful.insight.attribution import Attribution
 from heedful.insight.payload import to_payload
 from heedful.insight.trace import Trace
 from heedful.models.attention_weights import Floats
 
-_MAIN = "explained.js"
+_PAGES = {
+    "heedful-trace": ("explained.js", ("page.css",)),
+    "heedful-classification": ("explained_labels.js", ("page.css", "tasks.css")),
+    "heedful-reading": ("explained_text.js", ("page.css", "tasks.css")),
+}
+"""The module that shows a payload, and its styles, by the payload's `format`."""
+
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w./-]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|const) (\w+))", re.MULTILINE)
 _EXPORTED_LIST = re.compile(r"export\{([^}]*)\};?\s*$")  # as minified modules end
@@ -27,8 +34,13 @@ _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inl
 def render_page(
     trace: Trace, *, attribution: Attribution | None = None, changes: Mapping[str, Floats] | None = None
 ) -> str:
-    """Return the whole document; see `to_payload` for the two that can be added."""
-    payload = to_payload(trace, attribution=attribution, changes=changes)
+    """Return the whole document of a translation; see `to_payload` for the two that can be added."""
+    return render_payload(to_payload(trace, attribution=attribution, changes=changes))
+
+
+def render_payload(payload: Mapping[str, Any]) -> str:
+    """Return the whole document of a trace of any task."""
+    main, styles = _PAGES[payload["format"]]
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -38,7 +50,7 @@ def render_page(
 <link rel="icon" href="data:,">
 <title>Heedful</title>
 <style>
-{_read("page.css")}</style>
+{"".join(map(_read, styles))}</style>
 </head>
 <body>
 <main id="page"></main>
@@ -46,7 +58,7 @@ def render_page(
 <script>
 "use strict";
 (() => {{
-{_script()}}})();
+{_script(main)}}})();
 </script>
 </body>
 </html>
@@ -67,8 +79,8 @@ def embed_json(payload: object) -> str:
 
 
 @cache
-def _script() -> str:
-    """Put the main module and all it imports, each after those it needs, into one script."""
+def _script(main: str) -> str:
+    """Put a main module and all it imports, each after those it needs, into one script."""
     functions: dict[str, str] = {}
 
     def add(name: str) -> None:
@@ -79,7 +91,7 @@ def _script() -> str:
             add(needed)
         functions[name] = f'modules["{name}"] = (() => {{\n{_as_function(text)}}})();\n'
 
-    add(_MAIN)
+    add(main)
     return "const modules = {};\n" + "".join(functions.values())
 
 

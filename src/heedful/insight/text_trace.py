@@ -1,12 +1,13 @@
 """How a language model reads: where its heads look, into the memory too, and what it expects after each symbol."""
 
+import math
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from heedful.errors import UserError
-from heedful.insight.forced_pair import MAX_TOKENS
+from heedful.errors import HeedfulError, UserError
+from heedful.insight.forced_pair import MAX_TOKENS, NO_NUMBERS
 from heedful.insight.trace import Choice
 from heedful.models.attention_weights import Floats, watch_attention
 from heedful.models.transformer_xl import TransformerXL
@@ -35,6 +36,11 @@ class TextTrace:
     weights: Floats = field(repr=False)
     """[layers, heads, query_len, key_len]: queries are `read`, keys are `remembered` and then `read`."""
 
+    @property
+    def bits_per_symbol(self) -> float:
+        """How surprising the symbols were on average; 0 where there is none but the first."""
+        return -sum(self.log_probs) / max(1, len(self.log_probs)) / math.log(2)
+
 
 @torch.no_grad()
 def trace_text(model: TextModel, text: str | bytes, *, num_read: int = 64) -> TextTrace:
@@ -52,6 +58,8 @@ def trace_text(model: TextModel, text: str | bytes, *, num_read: int = 64) -> Te
     with watch_attention(model.model) as found:
         hidden, _ = model.model(shown, memory)
     log_probs = model.model.project(hidden)[0].float().log_softmax(dim=-1)  # [query_len, vocab]
+    if bool(log_probs.isnan().any()):
+        raise HeedfulError(NO_NUMBERS)
     num_remembered = min(memory.memory_len, before.size(1))
     weights = torch.stack([layer[0, ..., -(num_remembered + num_read) :] for layer in found.values()])
     followed = log_probs[:-1].gather(1, shown[0, 1:, None])[:, 0]

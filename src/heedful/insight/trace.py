@@ -19,7 +19,7 @@ from heedful.decoding.hypothesis import finish
 from heedful.decoding.length_penalty import penalty_of
 from heedful.errors import HeedfulError, UserError
 from heedful.insight.beam_tree import BeamTree, grow_tree
-from heedful.insight.forced_pair import ForcedPair, check_ids, check_length, read_tokens, written_tokens
+from heedful.insight.forced_pair import NO_NUMBERS, ForcedPair, check_ids, check_length, read_tokens, written_tokens
 from heedful.models.attention_weights import Floats, check_name, check_place, forced_pass, uses_by_name
 from heedful.models.interfaces import EncoderDecoder, Side
 from heedful.tasks.device import on_one_thread
@@ -32,7 +32,6 @@ from heedful.text.lines import one_line
 from heedful.text.tokens import Token
 
 _TOP = 8  # tokens listed at each step
-_NO_NUMBERS = "The model gives no usable probabilities for this text (NaN), so there is nothing to see."
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def trace_translation(
     beam = translator.decoding.beam_size if beam_size is None else beam_size
     found = translator.hypothesis(reading.unit.source_ids, beam_size=beam, prefix_ids=prefix_ids, recorder=recorder)
     if found.finish_reason == "error":
-        raise HeedfulError(_NO_NUMBERS)
+        raise HeedfulError(NO_NUMBERS)
     tree = grow_tree(
         recorder.steps,
         sentence=0,
@@ -262,7 +261,7 @@ def _trace(
     output_ids = [*found.token_ids, tokenizer.eos_id][: len(found.token_log_probs)]
     log_probs, weights = forced_log_probs(translator, model, reading.unit.source_ids, output_ids)
     if bool(log_probs.isnan().any()):
-        raise HeedfulError(_NO_NUMBERS)
+        raise HeedfulError(NO_NUMBERS)
     steps = _steps(translator, log_probs, output_ids)
     written = written_tokens(tokenizer, output_ids)
     assert found.finish_reason != "error", "whoever searched has refused it"

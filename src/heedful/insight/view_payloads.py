@@ -54,15 +54,18 @@ def positions_payload(model: EncoderDecoder, length: int, side: Side) -> Any:
 
 
 def classification_payload(trace: ClassificationTrace) -> Any:
-    """Describe a decision: the words that moved it, and where the heads look."""
+    """Describe a decision: the words that moved it, and where the heads look, None where that is not known."""
     decision = trace.decision
     return to_json(
         SimpleNamespace(
+            format="heedful-classification",
+            text=decision.text,
             label=decision.label,
             probabilities=decision.probabilities,
             words=decision.words,
+            unread_tokens=decision.num_unread,
             tokens=trace.tokens,
-            attention=[Packed(layer) for layer in trace.weights],
+            attention=None if trace.weights is None else [Packed(layer) for layer in trace.weights],
         )
     )
 
@@ -73,6 +76,7 @@ def text_payload(trace: TextTrace) -> Any:
     in_memory: Floats = trace.weights[..., :num_remembered].sum(axis=-1).mean(axis=-1)  # [layers, heads]
     return to_json(
         SimpleNamespace(
+            format="heedful-reading",
             remembered=trace.remembered,
             read=trace.read,
             log_probs=trace.log_probs,

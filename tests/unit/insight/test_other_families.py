@@ -45,12 +45,15 @@ def test_a_decision_is_shown_with_its_words_and_its_attention() -> None:
     trace = trace_classification(classifier, "a good film")
     assert trace.decision == classifier.classify_detailed(["a good film"], explain=True)[0]
     assert [token.id for token in trace.tokens] == list(classifier.encode(["a good film"]).ids[0])
+    assert trace.weights is not None
     assert trace.weights.shape[-2:] == (len(trace.tokens), len(trace.tokens))
     np.testing.assert_allclose(trace.weights.sum(axis=-1), 1, rtol=1e-5)
     with pytest.raises(UserError, match="must not be empty"):
         trace_classification(classifier, " ")
     with pytest.raises(UserError, match=r"The text must have at most .* tokens to be looked into, but has "):
         trace_classification(classifier, "good film " * 200)
+    long = trace_classification(classifier, "good film " * 200, any_length=True)
+    assert (long.weights, len(long.decision.words)) == (None, 400)
 
 
 def test_what_is_read_after_a_memory_is_what_a_long_segment_reads() -> None:

@@ -83,7 +83,7 @@ def test_what_has_no_fields_is_no_json() -> None:
 
 def test_labels_and_tokens_of_a_classifier_are_data() -> None:
     probabilities = {label: 1 / len(HOSTILE) for label in HOSTILE}
-    words = [WordInfluence(word, 0, len(word), 0.5) for word in HOSTILE]
+    words = [WordInfluence(word, 0, len(word), 0.5, probabilities) for word in HOSTILE]
     tokens = tuple(Token(text, number, 0, 1, is_special=not number) for number, text in enumerate(HOSTILE))
     decision = Classification(" ".join(HOSTILE), "my_label", probabilities, 11, 0, words)
     weights = np.zeros((1, 1, 11, 11), dtype=np.float32)

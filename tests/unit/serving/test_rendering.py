@@ -29,8 +29,10 @@ def test_languages_are_listed_once_with_their_targets_in_order() -> None:
 
 
 def test_numbers_that_json_does_not_have_are_null() -> None:
-    found = Classification("a b", "x", {"x": 1.0}, 2, 0, [WordInfluence("a", 0, 1, math.nan)])
-    assert label_of(found, explain=True)["words"] == [{"word": "a", "start": 0, "end": 1, "influence": None}]
+    found = Classification("a b", "x", {"x": 1.0}, 2, 0, [WordInfluence("a", 0, 1, math.nan, {"x": math.nan})])
+    assert label_of(found, explain=True)["words"] == [
+        {"word": "a", "start": 0, "end": 1, "influence": None, "byLabel": {"x": None}}
+    ]
     assert "words" not in label_of(found, explain=False)
 
 

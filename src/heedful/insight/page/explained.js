@@ -1,19 +1,19 @@
-// The page of one translation, complete in one file: it reads the trace beside it and holds the state all views share.
+// The page of one translation, complete in one file: it holds the state that all views of the trace share.
 
 import { AttentionView } from "./attention.js";
 import { followKey } from "./attention_map.js";
 import { BeamView } from "./beam.js";
 import { minused } from "./decoding_words.js";
 import { layersOf, shade } from "./drawing.js";
+import { Facts, showPage, trace } from "./explained_frame.js";
 import { DecodingView } from "./steps.js";
-import { html, render, signal, useEffect, useLayoutEffect, useSignal } from "./vendor/preact.js";
+import { html, signal, useLayoutEffect, useSignal } from "./vendor/preact.js";
 import { attentionWords, pageWords } from "./words.js";
 
-const trace = JSON.parse(document.getElementById("trace").textContent);
 const layers = layersOf(trace);
 const FIRST = {
   kind: null, layer: null, head: -1, heads: null, step: 0, held: null, cell: null, mass: 0.9, units: "tokens",
-  symbols: "shown", shading: "attention", beam: null, language: navigator.language.startsWith("zh") ? "zh" : "en",
+  symbols: "shown", shading: "attention", beam: null,
 };
 const state = Object.fromEntries(Object.entries(FIRST).map(([name, value]) => [name, signal(value)]));
 
@@ -66,7 +66,7 @@ function Sentences() {
     </div>`;
 }
 
-function Facts({ words }) {
+function Numbers({ words }) {
   const facts = [
     [words.score, minused(trace.score, 3)],
     [words.logProb, minused(trace.logProb, 2)],
@@ -74,10 +74,9 @@ function Facts({ words }) {
   ];
   if (trace.engine === "int8") facts.push([words.int8, Math.abs(trace.logProb - trace.forcedLogProb).toFixed(4)]);
   return html`
-    <div class="facts">
-      ${facts.map(([name, value]) => html`<span key=${name}>${name} <b>${value}</b></span>`)}
+    <${Facts} facts=${facts}>
       ${trace.warnings.map((warning) => html`<span key=${warning.code} class="warning">⚠ ${warning.message}</span>`)}
-    </div>`;
+    <//>`;
 }
 
 function onKey(event) {
@@ -85,27 +84,15 @@ function onKey(event) {
   if (followKey(event, trace, layers, state)) event.preventDefault();
 }
 
-function Page() {
-  const language = state.language.value;
-  const words = pageWords(language);
-  useEffect(() => {
-    document.documentElement.lang = language;
-    document.title = `${trace.target.text} – Heedful`;
-  }, [language]);
+function Body({ language, words }) {
   useLayoutEffect(() => {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, []);
   const shared = { trace, layers, state, language };
   return html`
-    <div class="bar">
-      <strong>Heedful</strong>${words.title}<span class="grow"></span>
-      <button type="button" class="plain" onClick=${() => { state.language.value = language === "en" ? "zh" : "en"; }}>
-        ${words.other}
-      </button>
-    </div>
     <${Sentences} />
-    <${Facts} words=${words} />
+    <${Numbers} words=${words} />
     <${AttentionView} ...${shared} words=${attentionWords(language)} />
     <${DecodingView} ...${shared} />
     <${BeamView} ...${shared} />
@@ -114,4 +101,4 @@ function Page() {
     </footer>`;
 }
 
-render(html`<${Page} />`, document.getElementById("page"));
+showPage(trace.target.text, pageWords, Body);

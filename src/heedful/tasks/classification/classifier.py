@@ -46,6 +46,9 @@ class WordInfluence:
     influence: float
     """Above 0 it spoke for the label, below 0 against it."""
 
+    by_label: dict[str, float]
+    """The same for each label, as if it had been decided."""
+
 
 @dataclass(frozen=True)
 class Classification:
@@ -155,7 +158,7 @@ class Classifier:
     def influences(
         self, text: str, label: int, *, before_pass: Callable[[], None] = lambda: None
     ) -> list[WordInfluence]:
-        """Return how much each word of a text moved the logit of a label, against the mean of all logits.
+        """Return how much each word of a text moved the logit of a label, and of every other, against their mean.
 
         Occlusion: what the encoder's logit loses when the tokens of a word are hidden, as training hides tokens; of the
         linear path what each n-gram adds, exactly, its tokens sharing it evenly. In a text so long that hiding word by
@@ -169,10 +172,10 @@ class Classifier:
         token_ids = torch.tensor([[ids[place] for place in read]], device=self.device)
         words = list(_SHOWN.finditer(text))
         places = _places_of_words(words, [spans[place] for place in read], len(text))
-        influences = _word_influences(self.model, token_ids, label, places, before_pass)
+        influences = _word_influences(self.model, token_ids, places, before_pass).tolist()
         return [
-            WordInfluence(word[0], word.start(), word.end(), influence)
-            for word, influence in zip(words, influences, strict=True)
+            WordInfluence(word[0], word.start(), word.end(), row[label], dict(zip(self.labels, row, strict=True)))
+            for word, row in zip(words, influences, strict=True)
         ]
 
 
@@ -193,13 +196,12 @@ def _places_of_words(
 
 @torch.no_grad()
 def _word_influences(
-    model: ClassifierModel,
-    token_ids: Tensor,
-    label: int,
-    places: Sequence[Sequence[int]],
-    before_pass: Callable[[], None],
-) -> list[float]:
-    """Return what each word, the tokens at `places` of one document token_ids [batch, length], adds to a logit."""
+    model: ClassifierModel, token_ids: Tensor, places: Sequence[Sequence[int]], before_pass: Callable[[], None]
+) -> Tensor:
+    """Return what each word, the tokens at `places` of one document token_ids [batch, length], adds to each logit.
+
+    The result is [rows, classes], a row a word.
+    """
     length = token_ids.size(1)
     size = math.ceil(len(places) * length / _MOST_READ) or 1
     groups = [places[start : start + size] for start in range(0, len(places), size)]
@@ -213,20 +215,19 @@ def _word_influences(
         some = keep[start : start + num_rows]
         many = token_ids.expand(len(some), -1)
         logits.append(model.encoder_logits(model.embed(many, some), many != model.pad_id))
-    above = _above_mean(torch.cat(logits), label)  # [rows]
+    above = _above_mean(torch.cat(logits))  # [rows, classes]
     lost = above[0] - above[1:]
     encoder = [lost[number // size] / len(groups[number // size]) for number in range(len(places))]
     paths = [torch.stack(encoder) if encoder else lost]
     if model.naive_bayes is not None:
-        added = _above_mean(model.naive_bayes.contributions(token_ids, token_ids != model.pad_id)[0], label)  # [length]
-        paths.append(torch.stack([added[list(word)].sum() for word in places]) if places else lost)
-    influences: list[float] = model.decide(paths).tolist()
-    return influences
+        added = _above_mean(model.naive_bayes.contributions(token_ids, token_ids != model.pad_id)[0])
+        paths.append(torch.stack([added[list(word)].sum(dim=0) for word in places]) if places else lost)
+    return model.decide(paths)
 
 
-def _above_mean(logits: Tensor, label: int) -> Tensor:
-    """Return by how much the logit of a label is above the mean of all: [rows, classes] to [rows]."""
-    return logits[:, label] - logits.mean(dim=-1)
+def _above_mean(logits: Tensor) -> Tensor:
+    """Return by how much each logit is above the mean of its row, [rows, classes]."""
+    return logits - logits.mean(dim=-1, keepdim=True)
 
 
 @dataclass(frozen=True)

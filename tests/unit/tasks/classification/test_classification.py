@@ -122,6 +122,9 @@ def test_an_influence_is_what_the_logit_loses_when_the_word_is_hidden(monkeypatc
     for word in words:
         lost = above_mean(0, 0) - above_mean(word.start, word.end)
         assert word.influence == pytest.approx(lost, abs=1e-5)
+        others = [classifier.influences(text, other)[words.index(word)].influence for other in range(3)]
+        assert list(word.by_label.values()) == pytest.approx(others)
+        assert list(word.by_label) == list(classifier.labels)
     monkeypatch.setattr(
         "heedful.tasks.classification.classifier._MOST_READ", 2 * ids.size(1)
     )  # two passes for four words

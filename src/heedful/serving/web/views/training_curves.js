@@ -2,8 +2,8 @@
 
 import { html, signal } from "/insight/vendor/preact.js";
 import { Card, Choice, Slider } from "/insight/parts.js";
-import { nearest, spellNumber } from "../curves.js";
-import { CurvePicture, recorded } from "./training_picture.js";
+import { nearest, spellNumber } from "/insight/curves.js";
+import { CurvePicture, recorded } from "/insight/curve_picture.js";
 import { chooseCheckpoint, chosenStep, closer, journalOf, shown } from "./training_runs.js";
 import { words } from "./training_words.js";
 

@@ -2,12 +2,12 @@
 
 import { html } from "/insight/vendor/preact.js";
 import { Card, Slider } from "/insight/parts.js";
+import { textWords } from "/insight/text_words.js";
 import { model } from "../served.js";
-import { state } from "../state.js";
+import { language, state } from "../state.js";
 import { Reach } from "./writing_reach.js";
 import { isWriting, stop, write } from "./writing_stream.js";
 import { WrittenText } from "./writing_text.js";
-import { words } from "./writing_words.js";
 
 const MOST_CHARACTERS = 20000;
 const LARGEST_SEED = 999;
@@ -33,7 +33,7 @@ function continueWith(prompt) {
 }
 
 function Settings() {
-  const said = words();
+  const said = textWords(language());
   const slide = (name) => (value) => { state[name].value = value; };
   const { temperature, topk, topp, seed, length } = state;
   return html`
@@ -58,7 +58,7 @@ function Settings() {
 }
 
 export function WritingPage() {
-  const said = words();
+  const said = textWords(language());
   const onKeyDown = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) begin(state.text.value);
   };

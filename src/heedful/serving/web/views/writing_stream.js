@@ -53,11 +53,3 @@ export async function write(body) {
 export function stop() {
   leaving?.abort();
 }
-
-/** A symbol that can be seen: spaces and line ends have signs. */
-export function visible(symbol) {
-  return symbol.replaceAll("\n", "↵").replaceAll("\t", "⇥").replaceAll(" ", "␣").replaceAll("▁", "␣") || "·";
-}
-
-/** Whether text can go on with a symbol: one that is only a part of a character cannot be typed. */
-export const isWhole = (symbol) => symbol !== "" && !/^(<0x[0-9A-F]{2}>)+$/.test(symbol) && !symbol.includes("\ufffd");

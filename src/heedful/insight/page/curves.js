@@ -1,7 +1,7 @@
 // Curves over the steps of a training, drawn on a canvas: scales, ticks, smoothing, and which point is nearest.
 // A curve is a list of [step, value]. Nothing here knows what the numbers mean or where they come from.
 
-import { colour, context } from "/insight/drawing.js";
+import { colour, context } from "./drawing.js";
 
 const LEFT = 54;
 const RIGHT = 14;

@@ -1,9 +1,9 @@
 // A picture of curves that is read at one place: under the pointer, or with the arrow keys.
 // What the curves are, and what is said at the place, is the matter of the view around it.
 
-import { html, useRef } from "/insight/vendor/preact.js";
-import { Painting } from "/insight/parts.js";
-import { drawCurves, nearest } from "../curves.js";
+import { drawCurves, nearest } from "./curves.js";
+import { Painting } from "./parts.js";
+import { html, useRef } from "./vendor/preact.js";
 
 const PAGE = 10; // points that a Page key goes
 const MOVES = { ArrowLeft: -1, ArrowRight: 1, PageDown: -PAGE, PageUp: PAGE, Home: -Infinity, End: Infinity };

@@ -1,10 +1,10 @@
 // Attention of a language model as a map as wide as the page: what is read down, what is looked at across, and the line
 // where the memory ends and the text that is read now begins.
 
-import { html, useMemo } from "/insight/vendor/preact.js";
-import { colour, context, drawThumbnail } from "/insight/drawing.js";
-import { HeatMap } from "/insight/heat_map.js";
-import { visible } from "./writing_stream.js";
+import { colour, context, drawThumbnail } from "./drawing.js";
+import { HeatMap } from "./heat_map.js";
+import { visible } from "./symbols.js";
+import { html, useMemo } from "./vendor/preact.js";
 
 const LEFT = 26;
 const TOP = 22;

@@ -1,12 +1,12 @@
-// What the view of classifiers says, in English and Chinese.
-
-import { language } from "../state.js";
+// What is said of a classifier's decision, by the page and in the file of one, in English and Chinese.
 
 const grouped = (number) => number.toLocaleString("en-US");
 const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3);
 
 const WORDS = {
   en: {
+    title: "How this label came about",
+    other: "中文",
     text: "Text",
     textHint: "The label follows what you type.",
     decision: "Decision",
@@ -17,6 +17,7 @@ const WORDS = {
     unread: (count) => `The text is longer than what the model reads: ${grouped(count)} tokens were left out.`,
     words: "Which words moved it",
     wordsHint: "What the decision loses when a word is hidden. Point at a word, or go through them with ← and →.",
+    whichLabel: "for",
     legend: (label) => [`speaks for “${label}”`, "speaks against it"],
     influence: (word, value, label) => `“${word}” ${signed(value)} ${value < 0 ? "against" : "for"} “${label}”`,
     strongest: "Strongest words",
@@ -27,6 +28,7 @@ const WORDS = {
       "it with the words above.",
     tooLong: (limit) =>
       `Attention is shown for texts of up to ${grouped(limit)} characters and 128 tokens; this one is longer.`,
+    longText: "The text is too long for its attention to be shown.",
     noLayers: "This classifier has no layers with attention: it only counts words.",
     layer: "Layer",
     head: "Head",
@@ -37,6 +39,8 @@ const WORDS = {
     which: (layer, head) => `layer ${layer + 1}, head ${head + 1}`,
   },
   zh: {
+    title: "这个标签是怎样得出的",
+    other: "English",
     text: "文本",
     textHint: "标签随输入更新。",
     decision: "判断",
@@ -47,6 +51,7 @@ const WORDS = {
     unread: (count) => `文本超出了模型能读的长度：有 ${grouped(count)} 个词元没有读。`,
     words: "哪些词影响了判断",
     wordsHint: "隐去一个词时，判断会失去多少。将指针移到词上，或用 ← → 逐词查看。",
+    whichLabel: "针对",
     legend: (label) => [`支持“${label}”`, "反对"],
     influence: (word, value, label) => `“${word}” ${signed(value)}，${value < 0 ? "反对" : "支持"}“${label}”`,
     strongest: "影响最大的词",
@@ -54,6 +59,7 @@ const WORDS = {
     attention: "注意力",
     attentionHint: "阅读时每个词元看向哪里。它本身并不是对判断的解释，请与上面的词对照。",
     tooLong: (limit) => `只有不超过 ${grouped(limit)} 个字符、128 个词元的文本才显示注意力；这段文本更长。`,
+    longText: "文本太长，无法显示注意力。",
     noLayers: "这个分类器没有注意力层，只统计词。",
     layer: "层",
     head: "头",
@@ -65,4 +71,4 @@ const WORDS = {
   },
 };
 
-export const words = () => WORDS[language()];
+export const labelWords = (language) => WORDS[language];

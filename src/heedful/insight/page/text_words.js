@@ -1,11 +1,18 @@
-// What the view of language models says, in English and Chinese.
-
-import { language } from "../state.js";
+// What is said of a language model, by the page and in the file of a text it read, in English and Chinese.
 
 const grouped = (number) => number.toLocaleString("en-US");
 
 const WORDS = {
   en: {
+    title: "How this text was read",
+    other: "中文",
+    readText: "What it expected",
+    bits: "bits per symbol",
+    symbols: "symbols looked at",
+    perplexity: "perplexity per symbol",
+    next: "Next",
+    nextHint: "What the model expects after the text.",
+    surprisal: (bits) => `${bits} bits`,
     prompt: "Beginning",
     promptHint: "The model goes on from here. Nothing at all is a beginning, too.",
     temperature: "Temperature",
@@ -25,7 +32,8 @@ const WORDS = {
     written: (count) => `${grouped(count)} symbols`,
     failed: (sentence) => `This cannot be shown: ${sentence}`,
     likely: "Most probable here",
-    likelyHint: "As the model has it, before temperature and choice. Click one to go on with it.",
+    likelyHint: "As the model has it, before temperature and choice.",
+    goOnHint: "Click one to go on with it.",
     place: (number) => `symbol ${grouped(number)}`,
     goOn: (symbol) => `Go on with ${symbol}`,
     probability: (symbol, share) => `${symbol}, ${share}`,
@@ -54,6 +62,15 @@ const WORDS = {
       `layer ${layer + 1}, head ${head + 1}: ${distance} symbols back on average, ${share} in the memory`,
   },
   zh: {
+    title: "这段文字是怎样读的",
+    other: "English",
+    readText: "它料到了什么",
+    bits: "每个符号的比特数",
+    symbols: "查看的符号数",
+    perplexity: "每个符号的困惑度",
+    next: "接下来",
+    nextHint: "模型认为这段文字之后会是什么。",
+    surprisal: (bits) => `${bits} 比特`,
     prompt: "开头",
     promptHint: "模型从这里续写；留空也可以。",
     temperature: "温度",
@@ -73,7 +90,8 @@ const WORDS = {
     written: (count) => `${grouped(count)} 个符号`,
     failed: (sentence) => `无法显示：${sentence}`,
     likely: "此处最可能的符号",
-    likelyHint: "模型给出的概率，尚未经温度和筛选。点击一个，就从它续写。",
+    likelyHint: "模型给出的概率，尚未经温度和筛选。",
+    goOnHint: "点击一个，就从它续写。",
     place: (number) => `第 ${grouped(number)} 个符号`,
     goOn: (symbol) => `用 ${symbol} 续写`,
     probability: (symbol, share) => `${symbol}，${share}`,
@@ -103,4 +121,4 @@ const WORDS = {
   },
 };
 
-export const words = () => WORDS[language()];
+export const textWords = (language) => WORDS[language];
