@@ -7,6 +7,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from heedful.config.language_modeling import TransformerXLConfig
 from heedful.models.segment_memory import SegmentMemory
 from heedful.models.transformer_xl import TransformerXL
 
@@ -45,16 +46,10 @@ def converted(theirs: dict[str, Tensor], num_layers: int) -> dict[str, Tensor]:
 def golden(request: pytest.FixtureRequest) -> tuple[TransformerXL, dict[str, Tensor]]:
     tensors = load_file(GOLDEN / f"transfo_xl_{request.param}.safetensors")
     weights = {name.removeprefix("weights/"): value for name, value in tensors.items() if name.startswith("weights/")}
-    model = TransformerXL(
-        vocab_size=13,
-        dim=16,
-        num_heads=2,
-        hidden_dim=24,
-        num_layers=3,
-        tied_output=False,
-        dropout=0.0,
-        **SETTINGS[request.param],
+    shape = TransformerXLConfig(
+        dim=16, num_heads=2, hidden_dim=24, num_layers=3, tied_output=False, dropout=0.0, **SETTINGS[request.param]
     )
+    model = TransformerXL(shape, vocab_size=13)
     model.load_state_dict(converted(weights, 3))
     return model.eval(), tensors
 

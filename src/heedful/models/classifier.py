@@ -7,58 +7,57 @@ no text and no loss.
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from heedful.config.classification import (
+    AttentionLayer,
+    BasicAttention,
+    ClassifierConfig,
+    ManyHeads,
+    ProjectedAttention,
+    ScaledAttention,
+    TransformerLayer,
+)
+from heedful.models.blocks import build_positions
+from heedful.nn.attention import MultiHeadSelfAttention
+from heedful.nn.basic_attention import BareAttentionLayer, BasicEncoderLayer, BasicSelfAttention, ScaledSelfAttention
 from heedful.nn.embedding import TokenEmbedding
+from heedful.nn.layers import EncoderLayer
 from heedful.nn.masks import padding_mask
 from heedful.nn.ngrams import NaiveBayesPath, NgramEmbedding
-from heedful.nn.positions import Positions
-
-Pooling = Literal["mean", "max", "first", "mean_max"]
 
 
 class ClassifierModel(nn.Module):
-    """Token ids in, one logit for each label out.
+    """Token ids in, one logit for each label out."""
 
-    `layers` map states and a mask to states; `final_norm` is the LayerNorm that pre-norm layers need on top.
-    """
-
-    def __init__(
-        self,
-        *,
-        vocab_size: int,
-        num_labels: int,
-        pad_id: int,
-        dim: int,
-        layers: Sequence[nn.Module],
-        final_norm: bool,
-        positions: Positions,
-        pooling: Pooling,
-        window: int,
-        ngram_embedding: NgramEmbedding | None = None,
-        naive_bayes: NaiveBayesPath | None = None,
-        naive_bayes_share: float = 0.5,
-        dropout: float = 0.0,
-        token_dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, config: ClassifierConfig, *, vocab_size: int, num_labels: int, pad_id: int) -> None:
         super().__init__()
+        dim, ngrams, path = config.dim, config.ngram_embedding, config.naive_bayes
+        is_pre_norm = isinstance(config.layer, TransformerLayer) and config.layer.norm == "pre"
         self.pad_id = pad_id
-        self.pooling: Pooling = pooling
-        self.window = window
-        self.token_dropout = token_dropout
+        self.pooling = config.pooling
+        self.window = config.longest
+        self.token_dropout = config.token_dropout
         self.embedding = TokenEmbedding(vocab_size, dim)
-        self.ngram_embedding = ngram_embedding
-        self.positions = positions
-        self.dropout = nn.Dropout(dropout)
-        self.layers = nn.ModuleList(layers)
-        self.final_norm = nn.LayerNorm(dim) if final_norm else nn.Identity()
-        self.output = nn.Linear(dim * (2 if pooling == "mean_max" else 1), num_labels)
-        self.naive_bayes = naive_bayes
-        self.path_shares = (1.0,) if naive_bayes is None else (1.0 - naive_bayes_share, naive_bayes_share)
+        self.ngram_embedding = (
+            None if ngrams is None else NgramEmbedding(up_to=ngrams.up_to, num_buckets=ngrams.num_buckets, dim=dim)
+        )
+        self.positions = build_positions(config.positions, dim)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList([_build_layer(config) for _ in range(config.num_layers)])
+        self.final_norm = nn.LayerNorm(dim) if is_pre_norm else nn.Identity()
+        self.output = nn.Linear(dim * (2 if config.pooling == "mean_max" else 1), num_labels)
+        self.naive_bayes = (
+            None
+            if path is None
+            else NaiveBayesPath(
+                up_to=path.up_to, num_buckets=path.num_buckets, num_labels=num_labels, dropout=path.dropout
+            )
+        )
+        self.path_shares = (1.0,) if path is None else (1.0 - path.share, path.share)
 
     def forward(self, token_ids: Tensor) -> Tensor:
         """Return the logits [batch, classes] of documents token_ids [batch, length], padded at the end."""
@@ -116,6 +115,44 @@ class ClassifierModel(nn.Module):
                 return torch.cat([_mean(states, is_real), _maximum(states, is_real)], dim=-1)
             case _:
                 return _mean(states, is_real)
+
+
+def _build_layer(config: ClassifierConfig) -> nn.Module:
+    """Build one layer: each kind of attention, by itself or as the paper has it."""
+    dim, layer = config.dim, config.layer
+    dropout = layer.attention_dropout if isinstance(layer, TransformerLayer) else 0.0
+    attention: BasicSelfAttention | MultiHeadSelfAttention
+    match config.attention:
+        case BasicAttention():
+            attention = BasicSelfAttention()
+        case ScaledAttention():
+            attention = ScaledSelfAttention()
+        case ProjectedAttention():
+            attention = MultiHeadSelfAttention(dim, 1, dropout)
+        case ManyHeads(num_heads=num_heads):
+            attention = MultiHeadSelfAttention(dim, num_heads, dropout)
+    if isinstance(layer, AttentionLayer):
+        return BareAttentionLayer(attention)
+    if isinstance(attention, BasicSelfAttention):
+        return BasicEncoderLayer(
+            attention,
+            dim=dim,
+            hidden_dim=layer.hidden_dim,
+            norm=layer.norm,
+            activation=layer.activation,
+            dropout=config.dropout,
+            hidden_dropout=layer.hidden_dropout,
+        )
+    return EncoderLayer(
+        dim=dim,
+        num_heads=attention.num_heads,
+        hidden_dim=layer.hidden_dim,
+        norm=layer.norm,
+        activation=layer.activation,
+        dropout=config.dropout,
+        attention_dropout=dropout,
+        hidden_dropout=layer.hidden_dropout,
+    )
 
 
 def _mean(states: Tensor, is_real: Tensor) -> Tensor:

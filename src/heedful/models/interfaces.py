@@ -18,7 +18,6 @@ from heedful.nn.embedding import OutputProjection, TokenEmbedding
 from heedful.nn.positions import Positions
 
 Side = Literal["source", "target"]
-Tying = Literal["three_way", "two_way", "none"]
 
 
 class AttentionModule(Protocol):

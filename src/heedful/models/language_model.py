@@ -13,57 +13,28 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from heedful.config.language_modeling import LanguageModelConfig
+from heedful.models.blocks import build_layer, build_positions
 from heedful.models.segment_memory import KeyValueWindow, SegmentMemory
 from heedful.nn.attention import MultiHeadSelfAttention, attend_fused
 from heedful.nn.embedding import OutputProjection, TokenEmbedding
-from heedful.nn.feed_forward import Activation
-from heedful.nn.layers import EncoderLayer, Norm
-from heedful.nn.positions import Positions
+from heedful.nn.layers import EncoderLayer
 from heedful.nn.relative_attention import distances
 
 
 class LanguageModel(nn.Module):
     """Tokens in, states of the next tokens out."""
 
-    def __init__(
-        self,
-        *,
-        vocab_size: int,
-        positions: Positions,
-        context_len: int,
-        dim: int = 512,
-        num_heads: int = 8,
-        hidden_dim: int = 2048,
-        num_layers: int = 12,
-        norm: Norm = "pre",
-        activation: Activation = "gelu",
-        tied_output: bool = True,
-        dropout: float = 0.1,
-        attention_dropout: float = 0.0,
-        hidden_dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, config: LanguageModelConfig, *, vocab_size: int) -> None:
         super().__init__()
-        self.dim, self.num_heads, self.context_len = dim, num_heads, context_len
-        self.embedding = TokenEmbedding(vocab_size, dim)
-        self.positions = positions
-        self.dropout = nn.Dropout(dropout)
-        self.layers = nn.ModuleList(
-            EncoderLayer(
-                dim=dim,
-                num_heads=num_heads,
-                hidden_dim=hidden_dim,
-                norm=norm,
-                activation=activation,
-                dropout=dropout,
-                attention_dropout=attention_dropout,
-                hidden_dropout=hidden_dropout,
-            )
-            for _ in range(num_layers)
-        )
-        self.final_norm = nn.LayerNorm(dim) if norm == "pre" else None
-        self.output_projection = OutputProjection(
-            vocab_size, dim, bias=True, tied_to=self.embedding if tied_output else None
-        )
+        self.dim, self.num_heads, self.context_len = config.dim, config.num_heads, config.context_len
+        self.embedding = TokenEmbedding(vocab_size, config.dim)
+        self.positions = build_positions(config.positions, config.dim)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(build_layer(EncoderLayer, config) for _ in range(config.num_layers))
+        self.final_norm = nn.LayerNorm(config.dim) if config.norm == "pre" else None
+        tied_to = self.embedding if config.tied_output else None
+        self.output_projection = OutputProjection(vocab_size, config.dim, bias=True, tied_to=tied_to)
 
     def forward(self, token_ids: Tensor, memory: SegmentMemory) -> tuple[Tensor, SegmentMemory]:
         """Read token_ids [batch, length], the memory being the empty one it always is: a segment is all there is.

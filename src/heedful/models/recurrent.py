@@ -14,7 +14,8 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from heedful.models.interfaces import AttentionUse, EncoderDecoder, Tying
+from heedful.config.models import RecurrentConfig
+from heedful.models.interfaces import AttentionUse, EncoderDecoder
 from heedful.nn.additive_attention import AdditiveAttention
 from heedful.nn.embedding import OutputProjection, TokenEmbedding
 from heedful.nn.layers import PostNormResidual
@@ -47,18 +48,10 @@ class RecurrentSearch:
 class RecurrentModel(EncoderDecoder):
     """Gated recurrent units in both stacks, and one attention between them."""
 
-    def __init__(
-        self,
-        *,
-        source_vocab_size: int,
-        target_vocab_size: int,
-        dim: int,
-        num_encoder_layers: int,
-        num_decoder_layers: int,
-        tying: Tying,
-        dropout: float,
-    ) -> None:
+    def __init__(self, config: RecurrentConfig, *, source_vocab_size: int, target_vocab_size: int) -> None:
         super().__init__()
+        dim, tying, dropout = config.dim, config.tying, config.dropout
+        num_encoder_layers, num_decoder_layers = config.num_encoder_layers, config.num_decoder_layers
         assert tying != "three_way" or source_vocab_size == target_vocab_size, "one matrix needs one vocabulary"
         self.dim = dim
         self.source_embedding = TokenEmbedding(source_vocab_size, dim)

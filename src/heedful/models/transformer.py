@@ -13,11 +13,12 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from heedful.config.models import TransformerConfig
+from heedful.models.blocks import build_layer, build_positions
 from heedful.models.cache import DecoderCache
-from heedful.models.interfaces import AttentionUse, EncoderDecoder, Side, Tying, best_tokens
+from heedful.models.interfaces import AttentionUse, EncoderDecoder, Side, best_tokens
 from heedful.nn.embedding import OutputProjection, TokenEmbedding
-from heedful.nn.feed_forward import Activation
-from heedful.nn.layers import DecoderLayer, EncoderLayer, Norm
+from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.nn.masks import padding_mask
 from heedful.nn.positions import Positions
 
@@ -72,69 +73,30 @@ class Transformer(EncoderDecoder):
     """Source tokens in, a distribution over the next target token out."""
 
     def __init__(
-        self,
-        *,
-        source_vocab_size: int,
-        target_vocab_size: int,
-        pad_id: int,
-        source_positions: Positions,
-        target_positions: Positions,
-        dim: int = 512,
-        num_heads: int = 8,
-        hidden_dim: int = 2048,
-        num_encoder_layers: int = 6,
-        num_decoder_layers: int = 6,
-        norm: Norm = "post",
-        activation: Activation = "relu",
-        tying: Tying = "three_way",
-        output_bias: bool = False,
-        dropout: float = 0.1,
-        attention_dropout: float = 0.0,
-        hidden_dropout: float = 0.0,
+        self, config: TransformerConfig, *, source_vocab_size: int, target_vocab_size: int, pad_id: int
     ) -> None:
         super().__init__()
+        dim, tying = config.dim, config.tying
         assert tying != "three_way" or source_vocab_size == target_vocab_size, "one matrix needs one vocabulary"
         self.pad_id = pad_id
-        self.dim, self.num_heads = dim, num_heads
+        self.dim, self.num_heads = dim, config.num_heads
         self.source_embedding = TokenEmbedding(source_vocab_size, dim)
         self.target_embedding = (
             self.source_embedding if tying == "three_way" else TokenEmbedding(target_vocab_size, dim)
         )
-        self.source_positions = source_positions
-        self.target_positions = target_positions
-        self.dropout = nn.Dropout(dropout)
-
-        def encoder_layer() -> EncoderLayer:
-            return EncoderLayer(
-                dim=dim,
-                num_heads=num_heads,
-                hidden_dim=hidden_dim,
-                norm=norm,
-                activation=activation,
-                dropout=dropout,
-                attention_dropout=attention_dropout,
-                hidden_dropout=hidden_dropout,
-            )
-
-        def decoder_layer() -> DecoderLayer:
-            return DecoderLayer(
-                dim=dim,
-                num_heads=num_heads,
-                hidden_dim=hidden_dim,
-                norm=norm,
-                activation=activation,
-                dropout=dropout,
-                attention_dropout=attention_dropout,
-                hidden_dropout=hidden_dropout,
-            )
+        self.source_positions = build_positions(config.positions, dim)
+        self.target_positions = build_positions(config.positions, dim)
+        self.dropout = nn.Dropout(config.dropout)
 
         def final_norm() -> nn.LayerNorm | None:
-            return nn.LayerNorm(dim) if norm == "pre" else None
+            return nn.LayerNorm(dim) if config.norm == "pre" else None
 
-        self.encoder = Encoder([encoder_layer() for _ in range(num_encoder_layers)], final_norm())
-        self.decoder = Decoder([decoder_layer() for _ in range(num_decoder_layers)], final_norm())
+        encoder = [build_layer(EncoderLayer, config) for _ in range(config.num_encoder_layers)]
+        decoder = [build_layer(DecoderLayer, config) for _ in range(config.num_decoder_layers)]
+        self.encoder = Encoder(encoder, final_norm())
+        self.decoder = Decoder(decoder, final_norm())
         tied_to = None if tying == "none" else self.target_embedding
-        self.output_projection = OutputProjection(target_vocab_size, dim, bias=output_bias, tied_to=tied_to)
+        self.output_projection = OutputProjection(target_vocab_size, dim, bias=config.output_bias, tied_to=tied_to)
 
     def encode_vectors(self, vectors: Tensor, source_mask: Tensor | None) -> Tensor:
         """Read embeddings, vectors [batch, source_len, dim], real where source_mask [batch, source_len].

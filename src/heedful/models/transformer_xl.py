@@ -12,35 +12,24 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from heedful.config.language_modeling import TransformerXLConfig
 from heedful.models.segment_memory import KeyValueWindow, SegmentMemory
 from heedful.nn.embedding import OutputProjection, TokenEmbedding
-from heedful.nn.feed_forward import Activation, FeedForward
-from heedful.nn.layers import RESIDUALS, Norm, PreNormResidual
+from heedful.nn.feed_forward import FeedForward
+from heedful.nn.layers import RESIDUALS, PreNormResidual
 from heedful.nn.relative_attention import GlobalBiases, RelativePositions, RelativeSelfAttention
 
 
 class RelativeLayer(nn.Module):
     """Attention to the memory and the past by distance, then the feed-forward network."""
 
-    def __init__(
-        self,
-        *,
-        dim: int,
-        num_heads: int,
-        hidden_dim: int,
-        biases: GlobalBiases,
-        norm: Norm,
-        activation: Activation,
-        dropout: float,
-        attention_dropout: float,
-        hidden_dropout: float,
-    ) -> None:
+    def __init__(self, config: TransformerXLConfig, biases: GlobalBiases) -> None:
         super().__init__()
-        residual = RESIDUALS[norm]
-        self.attention = RelativeSelfAttention(dim, num_heads, biases, attention_dropout)
-        self.attention_residual = residual(dim, dropout)
-        self.feed_forward = FeedForward(dim, hidden_dim, activation, hidden_dropout)
-        self.feed_forward_residual = residual(dim, dropout)
+        dim, residual = config.dim, RESIDUALS[config.norm]
+        self.attention = RelativeSelfAttention(dim, config.num_heads, biases, config.attention_dropout)
+        self.attention_residual = residual(dim, config.dropout)
+        self.feed_forward = FeedForward(dim, config.hidden_dim, config.activation, config.hidden_dropout)
+        self.feed_forward_residual = residual(dim, config.dropout)
 
     def forward(self, states: Tensor, memory: Tensor, encodings: Tensor, is_real: Tensor | None = None) -> Tensor:
         """Read states [batch, query_len, dim] beside memory [batch, memory_len, dim], what this layer read before.
@@ -62,48 +51,21 @@ class RelativeLayer(nn.Module):
 class TransformerXL(nn.Module):
     """Tokens and a memory in; states of the next tokens and the memory of having read them out."""
 
-    def __init__(
-        self,
-        *,
-        vocab_size: int,
-        dim: int = 512,
-        num_heads: int = 8,
-        hidden_dim: int = 2048,
-        num_layers: int = 12,
-        norm: Norm = "post",
-        activation: Activation = "relu",
-        tied_biases: bool = True,
-        clamp_len: int | None = None,
-        tied_output: bool = True,
-        dropout: float = 0.1,
-        attention_dropout: float = 0.0,
-        hidden_dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, config: TransformerXLConfig, *, vocab_size: int) -> None:
         super().__init__()
+        dim, num_heads = config.dim, config.num_heads
         self.dim, self.num_heads = dim, num_heads
         self.embedding = TokenEmbedding(vocab_size, dim)
-        self.positions = RelativePositions(dim, clamp_len)
-        self.dropout = nn.Dropout(dropout)
-        head_dim = dim // num_heads
-        shared = GlobalBiases(num_heads, head_dim) if tied_biases else None
+        self.positions = RelativePositions(dim, config.clamp_len)
+        self.dropout = nn.Dropout(config.dropout)
+        shared = GlobalBiases(num_heads, dim // num_heads) if config.tied_biases else None
         self.layers = nn.ModuleList(
-            RelativeLayer(
-                dim=dim,
-                num_heads=num_heads,
-                hidden_dim=hidden_dim,
-                biases=GlobalBiases(num_heads, head_dim) if shared is None else shared,
-                norm=norm,
-                activation=activation,
-                dropout=dropout,
-                attention_dropout=attention_dropout,
-                hidden_dropout=hidden_dropout,
-            )
-            for _ in range(num_layers)
+            RelativeLayer(config, GlobalBiases(num_heads, dim // num_heads) if shared is None else shared)
+            for _ in range(config.num_layers)
         )
-        self.final_norm = nn.LayerNorm(dim) if norm == "pre" else None
-        self.output_projection = OutputProjection(
-            vocab_size, dim, bias=True, tied_to=self.embedding if tied_output else None
-        )
+        self.final_norm = nn.LayerNorm(dim) if config.norm == "pre" else None
+        tied_to = self.embedding if config.tied_output else None
+        self.output_projection = OutputProjection(vocab_size, dim, bias=True, tied_to=tied_to)
 
     def forward(self, token_ids: Tensor, memory: SegmentMemory) -> tuple[Tensor, SegmentMemory]:
         """Read token_ids [batch, query_len] after what is in the memory.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
 from heedful.errors import UserError
 from heedful.insight.classification_trace import trace_classification
 from heedful.insight.text_trace import trace_text
@@ -14,13 +15,12 @@ from heedful.models.attention_weights import reach, watch_attention
 from heedful.models.language_model import LanguageModel
 from heedful.models.transformer_xl import TransformerXL
 from heedful.nn.initialization import initialize
-from heedful.nn.positions import SinusoidalPositions
 from heedful.tasks.language_modeling.model import TextModel
 from heedful.text.symbols import ByteSymbols
 from tests.support.classifier_folders import make
 from tests.support.classifier_models import ATTENTIONS, build, documents
 
-SIZES = {"vocab_size": 256, "dim": 16, "num_heads": 2, "hidden_dim": 32, "num_layers": 3, "dropout": 0.0}
+SIZES: dict[str, Any] = {"dim": 16, "num_heads": 2, "hidden_dim": 32, "num_layers": 3, "dropout": 0.0}
 
 
 def text_model(model: TransformerXL | LanguageModel) -> TextModel:
@@ -57,7 +57,7 @@ def test_a_decision_is_shown_with_its_words_and_its_attention() -> None:
 
 
 def test_what_is_read_after_a_memory_is_what_a_long_segment_reads() -> None:
-    model = text_model(TransformerXL(**SIZES))
+    model = text_model(TransformerXL(TransformerXLConfig(**SIZES), vocab_size=256))
     text = b"the old whale"
     whole = trace_text(model, text, num_read=14)
     assert (whole.remembered, len(whole.read)) == ((), 14)
@@ -75,7 +75,8 @@ def test_what_is_read_after_a_memory_is_what_a_long_segment_reads() -> None:
 
 
 def test_a_plain_model_looks_at_its_context_only() -> None:
-    model = text_model(LanguageModel(**SIZES, positions=SinusoidalPositions(16), context_len=6))
+    shape = LanguageModelConfig(kind="language_model", context_len=6, **SIZES)
+    model = text_model(LanguageModel(shape, vocab_size=256))
     trace = trace_text(model, "ein Gruß")
     assert trace.remembered == ()
     assert trace.read == (" ", "G", "r", "u", "<0xC3>", "<0x9F>")

@@ -7,17 +7,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
 from heedful.models.language_model import LanguageModel
 from heedful.models.segment_memory import KeyValueWindow, SegmentMemory
 from heedful.models.transformer_xl import TransformerXL
 from heedful.nn.initialization import initialize
-from heedful.nn.positions import SinusoidalPositions
 
 VOCAB = 11
 
 
 def xl(**settings: Any) -> TransformerXL:
-    model = TransformerXL(vocab_size=VOCAB, dim=16, num_heads=2, hidden_dim=32, num_layers=3, dropout=0.0, **settings)
+    shape = TransformerXLConfig(dim=16, num_heads=2, hidden_dim=32, num_layers=3, dropout=0.0, **settings)
+    model = TransformerXL(shape, vocab_size=VOCAB)
     initialize(model, torch.Generator().manual_seed(1))
     generator = torch.Generator().manual_seed(2)
     with torch.no_grad():
@@ -28,9 +29,8 @@ def xl(**settings: Any) -> TransformerXL:
 
 
 def plain(context_len: int = 12) -> LanguageModel:
-    model = LanguageModel(
-        vocab_size=VOCAB,
-        positions=SinusoidalPositions(16),
+    shape = LanguageModelConfig(
+        kind="language_model",
         context_len=context_len,
         dim=16,
         num_heads=2,
@@ -38,6 +38,7 @@ def plain(context_len: int = 12) -> LanguageModel:
         num_layers=2,
         dropout=0.0,
     )
+    model = LanguageModel(shape, vocab_size=VOCAB)
     initialize(model, torch.Generator().manual_seed(1))
     return model.eval()
 
