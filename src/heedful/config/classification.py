@@ -20,8 +20,9 @@ from heedful.config.models import (
     Rate,
     SinusoidalPositions,
     Width,
+    check_width,
 )
-from heedful.config.section import Section
+from heedful.config.section import RunSection, Section
 from heedful.config.training import TrainingConfig
 
 
@@ -266,13 +267,8 @@ class ClassifierConfig(Section):
 
     @model_validator(mode="after")
     def _parts_fit_together(self) -> Self:
-        if isinstance(self.attention, ManyHeads) and self.dim % self.attention.num_heads:
-            raise ValueError(
-                f"`dim` must be a multiple of `attention.num_heads`, but {self.dim} is no multiple of "
-                f"{self.attention.num_heads}."
-            )
-        if self.dim % 2:
-            raise ValueError(f"`dim` must be even, but is {self.dim}.")
+        num_heads = self.attention.num_heads if isinstance(self.attention, ManyHeads) else 1
+        check_width(self.dim, num_heads, setting="attention.num_heads")
         if isinstance(self.positions, LearnedPositions) and self.positions.max_len < self.longest:
             raise ValueError(
                 f"`positions.max_len` must be at least {self.longest}, the tokens `long_documents` lets through at "
@@ -304,20 +300,11 @@ class ClassificationValidation(Section):
     """Documents written to samples.jsonl at each validation, the surest mistakes first."""
 
 
-class ClassificationRun(Section):
+class ClassificationRun(RunSection):
     """Everything that decides the result of a run that learns labels, the machine apart."""
 
     task: Literal["classification"]
     """What the model is for."""
-
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    """Name of the run; its folder is `runs_folder`/`name`."""
-
-    runs_folder: str = "runs"
-    """Where run folders are made."""
-
-    seed: int = Field(default=1, ge=0)
-    """Decides initial weights, order of the data and dropout."""
 
     data: LabelledDataConfig
     """Labelled documents."""

@@ -19,8 +19,9 @@ from heedful.config.models import (
     Rate,
     SinusoidalPositions,
     Width,
+    check_width,
 )
-from heedful.config.section import Section
+from heedful.config.section import RunSection, Section
 from heedful.config.training import TrainingConfig
 
 
@@ -117,12 +118,7 @@ class LayerShape(Section):
 
     @model_validator(mode="after")
     def _heads_divide_dim(self) -> Self:
-        if self.dim % self.num_heads:
-            raise ValueError(
-                f"`dim` must be a multiple of `num_heads`, but {self.dim} is no multiple of {self.num_heads}."
-            )
-        if self.dim % 2:
-            raise ValueError(f"`dim` must be even, but is {self.dim}.")
+        check_width(self.dim, self.num_heads)
         return self
 
 
@@ -203,20 +199,11 @@ class TextValidation(Section):
     """Symbols the model writes into samples.jsonl at each validation."""
 
 
-class LanguageModelRun(Section):
+class LanguageModelRun(RunSection):
     """Everything that decides the result of a run that learns what comes next, the machine apart."""
 
     task: Literal["language_modeling"]
     """What the model is for."""
-
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    """Name of the run; its folder is `runs_folder`/`name`."""
-
-    runs_folder: str = "runs"
-    """Where run folders are made."""
-
-    seed: int = Field(default=1, ge=0)
-    """Decides initial weights, where segments begin, and dropout."""
 
     data: TextData
     """The text."""

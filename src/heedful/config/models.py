@@ -20,6 +20,14 @@ Width = Annotated[int, Field(ge=1, le=MAX_WIDTH)]
 Length = Annotated[int, Field(ge=1, le=MAX_LENGTH)]
 
 
+def check_width(dim: int, num_heads: int = 1, *, setting: str = "num_heads") -> None:
+    """Refuse a width that heads cannot share evenly, or that has no pairs for sines and cosines."""
+    if dim % num_heads:
+        raise ValueError(f"`dim` must be a multiple of `{setting}`, but {dim} is no multiple of {num_heads}.")
+    if dim % 2:
+        raise ValueError(f"`dim` must be even, but is {dim}.")
+
+
 class SinusoidalPositions(Section):
     """Sines and cosines of geometrically growing wavelengths (section 3.5 of the paper). No parameters, any length."""
 
@@ -97,12 +105,7 @@ class TransformerConfig(Section):
 
     @model_validator(mode="after")
     def _heads_divide_dim(self) -> Self:
-        if self.dim % self.num_heads:
-            raise ValueError(
-                f"`dim` must be a multiple of `num_heads`, but {self.dim} is no multiple of {self.num_heads}."
-            )
-        if self.dim % 2:
-            raise ValueError(f"`dim` must be even, but is {self.dim}.")
+        check_width(self.dim, self.num_heads)
         return self
 
     @property
@@ -151,8 +154,7 @@ class RecurrentConfig(Section):
 
     @model_validator(mode="after")
     def _halves_are_whole(self) -> Self:
-        if self.dim % 2:
-            raise ValueError(f"`dim` must be even, but is {self.dim}.")
+        check_width(self.dim)
         return self
 
     @property

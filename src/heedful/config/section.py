@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Section(BaseModel):
@@ -12,3 +12,19 @@ class Section(BaseModel):
 
     takes_preset: ClassVar[bool] = False
     """Whether a file may name a preset here, which load.py puts under what the file says."""
+
+
+class RunSection(Section):
+    """What the description of every run begins with."""
+
+    task: str
+    """What the model is for."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    """Name of the run; its folder is `runs_folder`/`name`."""
+
+    runs_folder: str = "runs"
+    """Where run folders are made."""
+
+    seed: int = Field(default=1, ge=0)
+    """Decides initial weights, order of the data and dropout."""

@@ -2,28 +2,19 @@
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from heedful.config.data import DataConfig, TokenizerConfig
 from heedful.config.models import ModelConfig, TransformerConfig
-from heedful.config.section import Section
+from heedful.config.section import RunSection
 from heedful.config.training import DecodingConfig, TrainingConfig, ValidationConfig
 
 
-class TranslationRun(Section):
+class TranslationRun(RunSection):
     """Everything that decides the result of a run that learns to translate, the machine apart."""
 
     task: Literal["translation"] = "translation"
     """What the model is for."""
-
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    """Name of the run; its folder is `runs_folder`/`name`."""
-
-    runs_folder: str = "runs"
-    """Where run folders are made."""
-
-    seed: int = Field(default=1, ge=0)
-    """Decides initial weights, order of the data and dropout."""
 
     data: DataConfig
     """Corpora and filters."""

@@ -12,7 +12,7 @@ back more. The model's weights are as before when the scoring ends.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,22 +20,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from heedful.models.segment_memory import SegmentMemory
+from heedful.models.segment_memory import SegmentModel
 
 Ids = npt.NDArray[np.integer]
-
-
-class AdaptableModel(Protocol):
-    """A language model that reads segments in a way gradients can be taken through."""
-
-    def __call__(self, token_ids: Tensor, memory: SegmentMemory) -> tuple[Tensor, SegmentMemory]:
-        """Read [batch, length]; return states [batch, length, dim] and the memory of the next segment."""
-
-    def project(self, hidden: Tensor) -> Tensor:
-        """Turn states [batch, length, dim] into logits [batch, length, vocab]."""
-
-    def empty_memory(self, batch: int, memory_len: int) -> SegmentMemory:
-        """Make the memory of texts that begin now."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +39,7 @@ class SegmentPass:
     """Reads one text in segments and leaves the gradient of each on the model."""
 
     def __init__(self, model: nn.Module, ids: Ids, *, start_id: int, memory_len: int, segment_len: int) -> None:
-        self._model: AdaptableModel = model  # type: ignore[assignment]
+        self._model: SegmentModel = model  # type: ignore[assignment]
         device = next(model.parameters()).device
         self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self._segment_len = segment_len

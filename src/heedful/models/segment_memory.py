@@ -14,12 +14,29 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from heedful.nn.embedding import OutputProjection
+
 
 class Reader(Protocol):
     """Reads texts on from where it stands, with the model's memory of all it has read."""
 
     def read(self, token_ids: Tensor) -> Tensor:
         """Read token_ids [rows, length] and return the logits of what follows each, [rows, length, vocab] in fp32."""
+
+
+class SegmentModel(Protocol):
+    """A language model that is read in segments: what training and adapting, which take gradients, know of it."""
+
+    output_projection: OutputProjection
+
+    def __call__(self, token_ids: Tensor, memory: "SegmentMemory") -> tuple[Tensor, "SegmentMemory"]:
+        """Read token_ids [batch, length]; return states [batch, length, dim] and the memory of the next segment."""
+
+    def project(self, hidden: Tensor) -> Tensor:
+        """Turn states [batch, length, dim] into logits [batch, length, vocab]."""
+
+    def empty_memory(self, batch: int, memory_len: int) -> "SegmentMemory":
+        """Make the memory of texts that begin now."""
 
 
 @dataclass(frozen=True)

@@ -109,10 +109,9 @@ class Transformer(EncoderDecoder):
     def decode(
         self, target_ids: Tensor, memory: Tensor, source_mask: Tensor | None, keep: Tensor | None = None
     ) -> Tensor:
-        """Read target_ids [batch, target_len], each position seeing itself, those before it, and the source.
+        """Read target_ids where keep, [batch, target_len] each, all positions at once: [batch, target_len, dim].
 
-        memory [batch, source_len, dim] and source_mask [batch, source_len] are those of `encode`; tokens where keep
-        [batch, target_len] is False lose their embedding. Returns [batch, target_len, dim], to be given to `project`.
+        memory [batch, source_len, dim] and source_mask [batch, source_len] are those of `encode`.
         """
         states = self.dropout(self.target_positions(self.target_embedding(target_ids, keep)))
         hidden: Tensor = self.decoder(states, memory, padding_mask(source_mask))
@@ -128,11 +127,7 @@ class Transformer(EncoderDecoder):
         max_len: int,
         before_layer: Callable[[], None] = lambda: None,
     ) -> DecoderCache:
-        """Encode the sentences of a search, source_ids and source_mask [batch, source_len]; one row for each at first.
-
-        The search may hold up to `max_rows` rows and take up to `max_len` steps. `before_layer` is called once, before
-        the encoder; what it raises ends the search.
-        """
+        """Encode source_ids, real where source_mask, [batch, source_len] each, and keep their keys and values."""
         before_layer()
         if source_mask is not None and bool(source_mask.all()):
             source_mask = None
@@ -141,10 +136,7 @@ class Transformer(EncoderDecoder):
 
     @torch.no_grad()
     def step(self, state: DecoderCache, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
-        """Append token_ids [rows] to the rows and return the logits of what comes next, [rows, vocab] in fp32.
-
-        Row r goes on from row parents[r] of the step before, parents [rows]; None lets every row go on from itself.
-        """
+        """Append token_ids [rows] to rows parents [rows] and return the logits of what comes next, [rows, vocab]."""
         return self.extend(state, token_ids.unsqueeze(1), parents).squeeze(1)
 
     @torch.no_grad()

@@ -121,9 +121,13 @@ def read_files(path: Path) -> FolderFiles:
 def named_task(path: Path) -> str | None:
     """Return the task that config.json names, None where it cannot be read or names none."""
     try:
-        config = from_json((path / CONFIG).read_bytes())
+        return task_in(from_json((path / CONFIG).read_bytes()))
     except (OSError, ValueError):
         return None
+
+
+def task_in(config: JsonValue) -> str | None:
+    """Return the task that the content of a config.json names, None where it names none."""
     task = config.get("task") if isinstance(config, dict) else None
     return task if isinstance(task, str) else None
 

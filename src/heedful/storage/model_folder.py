@@ -28,6 +28,7 @@ from heedful.storage.folder_files import (
     read_files,
     read_json,
     sha256_of,
+    task_in,
     write_files,
 )
 from heedful.storage.quantized_weights import QuantizedWeights
@@ -81,7 +82,7 @@ def save_model_folder(path: Path, folder: ModelFolder[DescriptionT]) -> None:
 def load_model_folder(path: Path, kind: type[DescriptionT]) -> ModelFolder[DescriptionT]:
     """Read and check the folder of a model of some kind; `ModelFolderError` says what is wrong with it."""
     files = read_files(path)
-    check_task(path, kind)
+    _check_kind(path, task_in(files.config), kind)
     description = _described(path, files.config, kind)
     stored_as = files.config.get("weights") if isinstance(files.config, dict) else None
     weights = QuantizedWeights(files.weights) if stored_as == "int8" else files.weights
@@ -92,8 +93,9 @@ def load_model_folder(path: Path, kind: type[DescriptionT]) -> ModelFolder[Descr
 def describe_model_folder(path: Path, kind: type[DescriptionT]) -> DescriptionT:
     """Return what a folder says of its model, in no time: neither weights nor tokenizer are read or checked."""
     verify_sizes(path)
-    check_task(path, kind)
-    return _described(path, read_json(path / CONFIG), kind)
+    config = read_json(path / CONFIG)
+    _check_kind(path, task_in(config), kind)
+    return _described(path, config, kind)
 
 
 def task_of(path: Path) -> str:
@@ -106,7 +108,11 @@ def task_of(path: Path) -> str:
 
 def check_task(path: Path, wanted: type[Description]) -> None:
     """Refuse a folder that says its model is of another kind than `wanted`, and name what it can be used with."""
-    found = DESCRIPTIONS.get(named_task(path) or "", wanted)
+    _check_kind(path, named_task(path), wanted)
+
+
+def _check_kind(path: Path, task: str | None, wanted: type[Description]) -> None:
+    found = DESCRIPTIONS.get(task or "", wanted)
     if found is not wanted:
         raise ModelFolderError(
             f"{path} must hold {wanted.holder} here, but holds {found.holder}. Use it with heedful {found.verb}."

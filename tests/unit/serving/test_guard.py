@@ -66,6 +66,17 @@ async def asked(guard: Guard, headers: Headers, *parts: bytes, path: str = "/tra
     return client
 
 
+async def left_early(app: Any) -> Client:
+    """Ask an application something, and leave while it works."""
+    client = Client({}, b"x")
+    task = asyncio.ensure_future(guard_of(app)(client.scope, client.receive, client.send))
+    await asyncio.sleep(0.05)
+    client.leaves.set()
+    async with asyncio.timeout(10):
+        await task
+    return client
+
+
 def ask(guard: Guard, headers: Headers, *parts: bytes, path: str = "/translate") -> Client:
     return asyncio.run(asked(guard, headers, *parts, path=path))
 
@@ -135,16 +146,7 @@ def test_a_client_that_leaves_cancels_its_work_and_gets_nothing() -> None:
             ended.append("cancelled")
             raise
 
-    async def scene() -> Client:
-        client = Client({}, b"x")
-        task = asyncio.ensure_future(guard_of(slow)(client.scope, client.receive, client.send))
-        await asyncio.sleep(0.05)
-        client.leaves.set()
-        async with asyncio.timeout(10):
-            await task
-        return client
-
-    assert asyncio.run(scene()).sent == []
+    assert asyncio.run(left_early(slow)).sent == []
     assert ended == ["cancelled"]
 
 
@@ -157,16 +159,7 @@ def test_an_application_can_wait_for_the_leaving_itself() -> None:
         await send({"type": "http.response.body", "body": b"all", "more_body": False})
         heard.append((await receive())["type"])
 
-    async def scene() -> Client:
-        client = Client({}, b"x")
-        task = asyncio.ensure_future(guard_of(stream)(client.scope, client.receive, client.send))
-        await asyncio.sleep(0.05)
-        client.leaves.set()
-        async with asyncio.timeout(10):
-            await task
-        return client
-
-    assert asyncio.run(scene()).body == b"all"
+    assert asyncio.run(left_early(stream)).body == b"all"
     assert heard == ["http.disconnect"]
 
 

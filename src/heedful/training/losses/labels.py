@@ -5,26 +5,17 @@ would leave nothing to learn to the other. What is counted are documents. This f
 document is made of it does not know.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, cast
+from collections.abc import Callable
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from heedful.config.training import NoRegularizer, RDrop, Regularizer, SimCut
 from heedful.data.batch import LabelledBatch
+from heedful.models.classifier import ClassifierModel
 from heedful.training.losses.cross_entropy import kl_divergence, label_smoothed_cross_entropy, symmetric_kl_divergence
 from heedful.training.losses.loss_module import LossModule, LossSum
-
-
-class PathModel(Protocol):
-    """What the loss must know of a classifier."""
-
-    def path_logits(self, token_ids: Tensor, keep: Tensor | None = None) -> list[Tensor]:
-        """Return the logits [batch, classes] of each path."""
-
-    def decide(self, paths: Sequence[Tensor], /) -> Tensor:
-        """Weigh the logits [batch, classes] of the paths into those of the decision, [batch, classes]."""
 
 
 class ClassificationLoss(LossModule[LabelledBatch]):
@@ -36,7 +27,7 @@ class ClassificationLoss(LossModule[LabelledBatch]):
 
     def forward(self, batch: LabelledBatch) -> LossSum:
         """Sum the loss over the batch's documents."""
-        model, labels = cast(PathModel, self.model), batch.labels
+        model, labels = cast(ClassifierModel, self.model), batch.labels
         match NoRegularizer() if self.is_early else self._regularizer:
             case NoRegularizer():
                 paths = model.path_logits(batch.token_ids)

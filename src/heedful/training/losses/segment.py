@@ -5,25 +5,15 @@ checkpoints and a step that starts over. A model is known by what `SegmentModel`
 """
 
 from functools import partial
-from typing import Protocol, cast
+from typing import cast
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from heedful.data.batch import SegmentBatch
-from heedful.models.segment_memory import SegmentMemory
+from heedful.models.segment_memory import SegmentMemory, SegmentModel
 from heedful.training.losses.loss_module import LossModule, LossSum
 from heedful.training.losses.projected import projected_cross_entropy
-from heedful.training.losses.sequence import Projection
-
-
-class SegmentModel(Protocol):
-    """A language model whose last projection can be done elsewhere."""
-
-    output_projection: Projection
-
-    def __call__(self, token_ids: Tensor, memory: SegmentMemory) -> tuple[Tensor, SegmentMemory]:
-        """Read [batch, length]; return states [batch, length, dim] and the memory of the next segment."""
 
 
 class SegmentLoss(LossModule[SegmentBatch]):

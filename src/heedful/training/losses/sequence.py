@@ -1,39 +1,19 @@
 """From a batch of pairs to the loss of an encoder-decoder, with or without a second, regularising pass.
 
 Both regularisers run their two passes as one of twice the rows: the kernels are fuller and dropout differs between the
-rows anyway. This file knows a model by what `SequenceModel` says of it; it knows nothing of optimisers or steps.
+rows anyway. This file knows models as `EncoderDecoder`; it knows nothing of optimisers or steps.
 """
 
-from typing import Protocol, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from heedful.config.training import NoRegularizer, RDrop, Regularizer, SimCut
 from heedful.data.batch import Batch
+from heedful.models.interfaces import EncoderDecoder
 from heedful.training.losses.loss_module import LossModule, LossSum
 from heedful.training.losses.projected import Agreement, projected_agreement, projected_cross_entropy
-
-
-class Projection(Protocol):
-    """The linear map to the vocabulary: weight [vocab, dim], bias [vocab] or None."""
-
-    weight: Tensor
-    bias: Tensor | None
-
-
-class SequenceModel(Protocol):
-    """An encoder-decoder whose last projection can be done elsewhere."""
-
-    output_projection: Projection
-
-    def encode(self, source_ids: Tensor, source_mask: Tensor | None, keep: Tensor | None = None) -> Tensor:
-        """Turn [batch, source_len] into [batch, source_len, dim]."""
-
-    def decode(
-        self, target_ids: Tensor, memory: Tensor, source_mask: Tensor | None, keep: Tensor | None = None
-    ) -> Tensor:
-        """Turn [batch, target_len] into [batch, target_len, dim]."""
 
 
 class SequenceLoss(LossModule[Batch]):
@@ -55,7 +35,7 @@ class SequenceLoss(LossModule[Batch]):
 
     def _cross_entropy(self, batch: Batch) -> LossSum:
         """Cross-entropy alone (section 5.4 of the paper)."""
-        model, source_mask = cast(SequenceModel, self.model), batch.source_mask
+        model, source_mask = cast(EncoderDecoder, self.model), batch.source_mask
         hidden = model.decode(batch.target_input_ids, model.encode(batch.source_ids, source_mask), source_mask)
         weight, bias = model.output_projection.weight, model.output_projection.bias
         loss, nll = projected_cross_entropy(
@@ -65,7 +45,7 @@ class SequenceLoss(LossModule[Batch]):
 
     def _r_drop(self, batch: Batch, config: RDrop) -> LossSum:
         """Half of R-Drop's loss (Liang et al., 2021, equation 4), so that one token weighs as much as without it."""
-        model, source_mask = cast(SequenceModel, self.model), _twice(batch.source_mask)
+        model, source_mask = cast(EncoderDecoder, self.model), _twice(batch.source_mask)
         memory = model.encode(_twice(batch.source_ids), source_mask)
         first, second = model.decode(_twice(batch.target_input_ids), memory, source_mask).chunk(2)
         half, quarter = 0.5, config.weight / 4
@@ -74,7 +54,7 @@ class SequenceLoss(LossModule[Batch]):
 
     def _simcut(self, batch: Batch, config: SimCut) -> LossSum:
         """SimCut (Gao et al., 2022): KL(full ‖ cut), with gradients through both passes as in the paper."""
-        model, source_mask = cast(SequenceModel, self.model), _twice(batch.source_mask)
+        model, source_mask = cast(EncoderDecoder, self.model), _twice(batch.source_mask)
         keep_source, keep_target = _cut_second(batch.source_ids, config), _cut_second(batch.target_input_ids, config)
         memory = model.encode(_twice(batch.source_ids), source_mask, keep_source)
         full, cut = model.decode(_twice(batch.target_input_ids), memory, source_mask, keep_target).chunk(2)
@@ -85,7 +65,7 @@ class SequenceLoss(LossModule[Batch]):
         self, batch: Batch, first: Tensor, second: Tensor, weights: Agreement
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Project two passes, [batch, target_len, dim] each, and sum their loss, likelihood and divergence."""
-        projection = cast(SequenceModel, self.model).output_projection
+        projection = cast(EncoderDecoder, self.model).output_projection
         return projected_agreement(
             first,
             second,
