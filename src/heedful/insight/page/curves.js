@@ -73,6 +73,9 @@ export function nearest(points, step) {
   return Math.abs(before[0] - step) <= Math.abs(points[low][0] - step) ? before : points[low];
 }
 
+/** A part of a whole. */
+export const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
 /** A number with as many digits as one reads. */
 export function spellNumber(value) {
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en-US");

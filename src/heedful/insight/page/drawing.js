@@ -136,6 +136,22 @@ export function saveHeat(weights, { rows, columns }, isMasked) {
   });
 }
 
+/** The largest distance of numbers from 0, so that a picture uses all its colours. */
+export const limitOf = ({ values }) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
+
+/** One pixel for each number, by its `part` from −1 to 1: blue above zero, orange below, deeper the further away. */
+export function pixelsOf({ shape: [rows, columns], values }, part) {
+  const image = new ImageData(columns, rows);
+  const [above, below] = ["--heat", "--against"].map((name) => colour(name).split(" ").map(Number));
+  values.forEach((value, at) => {
+    const strength = part(value);
+    image.data.set([...(strength < 0 ? below : above), 255 * Math.abs(strength)], 4 * at);
+  });
+  const canvas = new OffscreenCanvas(columns, rows);
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}
+
 /** A head as a small picture, one pixel for each weight. */
 export function drawThumbnail(canvas, rows) {
   canvas.width = rows[0].length;

@@ -6,8 +6,9 @@ import { BeamView } from "./beam.js";
 import { minused } from "./decoding_words.js";
 import { layersOf, shade } from "./drawing.js";
 import { Facts, showPage, trace } from "./explained_frame.js";
+import { useKeys } from "./parts.js";
 import { DecodingView } from "./steps.js";
-import { html, signal, useLayoutEffect, useSignal } from "./vendor/preact.js";
+import { html, signal, useSignal } from "./vendor/preact.js";
 import { attentionWords, pageWords } from "./words.js";
 
 const layers = layersOf(trace);
@@ -85,10 +86,7 @@ function onKey(event) {
 }
 
 function Body({ language, words }) {
-  useLayoutEffect(() => {
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
+  useKeys(onKey);
   const shared = { trace, layers, state, language };
   return html`
     <${Sentences} />

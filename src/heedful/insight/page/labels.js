@@ -1,15 +1,14 @@
 // What a classifier makes of a text: the label, the words that moved it, and where its heads look.
 // Takes what was found and the state; who asked for it is the matter of the page around it.
 
+import { percent } from "./curves.js";
 import { headOf } from "./drawing.js";
 import { HeadPictures, headShown, HeadTools } from "./head_tools.js";
 import { HeatMap } from "./heat_map.js";
-import { Card, Choice } from "./parts.js";
-import { html, useEffect, useRef, useState } from "./vendor/preact.js";
+import { alongRow, Card, Choice } from "./parts.js";
+import { html, useEffect, useState } from "./vendor/preact.js";
 
 const NUM_STRONGEST = 8;
-
-const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
 /** The label, and the probabilities of all. */
 export function Decision({ data, words, isStale = false }) {
@@ -49,18 +48,8 @@ function piecesOf(text, found) {
 }
 
 function ShadedText({ text, found, label, strongest, chosen, words, onChoose }) {
-  const box = useRef(null);
-  const onKeyDown = (event) => {
-    const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!move || event.shiftKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const next = Math.max(0, Math.min(found.length - 1, (chosen ?? 0) + move));
-    onChoose(next);
-    box.current.querySelectorAll("button")[next].focus();
-  };
   return html`
-    <p class="shaded" role="group" aria-label=${words.words} ref=${box} onKeyDown=${onKeyDown}>
+    <p class="shaded" role="group" aria-label=${words.words} onKeyDown=${alongRow(chosen, onChoose)}>
       ${piecesOf(text, found).map((piece, place) => (piece.word
         ? html`<button
             key=${place} type="button" tabindex=${piece.number === (chosen ?? 0) ? 0 : -1}

@@ -1,9 +1,9 @@
 // A text shaded by how probable a language model found each symbol of it, and what was likely at one place.
 
+import { percent } from "./curves.js";
+import { alongRow } from "./parts.js";
 import { isWhole, visible } from "./symbols.js";
-import { html, useRef } from "./vendor/preact.js";
-
-const percent = (share) => `${(100 * share).toFixed(1)} %`;
+import { html } from "./vendor/preact.js";
 
 /** The less probable, the warmer; the logarithm tells one in ten from one in a thousand. */
 function shadeOf(probability) {
@@ -14,17 +14,9 @@ function shadeOf(probability) {
 const widthOf = (choice) => ({ width: `${100 * choice.probability}%` });
 
 function Symbols({ prompt, pieces, place, chosen, words }) {
-  const box = useRef(null);
-  const onKeyDown = (event) => {
-    const move = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key];
-    if (!move || event.shiftKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    chosen.value = Math.max(0, Math.min(pieces.length - 1, place + move));
-    box.current.querySelectorAll("button")[chosen.value].focus();
-  };
+  const onKeyDown = alongRow(place, (next) => { chosen.value = next; });
   return html`
-    <p class="written-text" role="group" aria-label=${words.text} ref=${box} onKeyDown=${onKeyDown}>
+    <p class="written-text" role="group" aria-label=${words.text} onKeyDown=${onKeyDown}>
       <span class="prompt">${prompt}</span>
       ${pieces.map(({ text, probability = 1 }, number) => html`<button
         key=${number} type="button" tabindex=${number === place ? 0 : -1} aria-pressed=${number === place}

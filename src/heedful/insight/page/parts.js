@@ -27,6 +27,26 @@ export function Choice({ label, options, value, onChoose }) {
     </div>`;
 }
 
+/** Keys for a row of things that can be reached: `choose(number)` hears of the next, which gets the focus. */
+export const alongRow = (place, choose) => (event) => {
+  const move = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key];
+  const row = event.currentTarget.querySelectorAll("[tabindex]");
+  if (!move || event.shiftKey || row.length === 0) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const next = place === null ? 0 : Math.max(0, Math.min(row.length - 1, place + move));
+  choose(next);
+  row[next].focus();
+};
+
+/** Listen to keys wherever the focus is. */
+export function useKeys(onKey) {
+  useLayoutEffect(() => {
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+}
+
 /** A slider that says its value. */
 export function Slider({ label, min, max, step = 1, value, shown = String(value), onSlide }) {
   return html`
@@ -68,17 +88,20 @@ export function useWidth(box) {
   return width;
 }
 
-/** Counts the changes between light and dark, so that what is painted can be painted again. */
-export function useScheme() {
-  const [count, setCount] = useState(0);
+/** Whether a media query holds, kept up to date. */
+export function useMedia(query) {
+  const [holds, setHolds] = useState(matchMedia(query).matches);
   useEffect(() => {
-    const query = matchMedia("(prefers-color-scheme: dark)");
-    const changed = () => setCount((before) => before + 1);
-    query.addEventListener("change", changed);
-    return () => query.removeEventListener("change", changed);
+    const media = matchMedia(query);
+    const changed = () => setHolds(media.matches);
+    media.addEventListener("change", changed);
+    return () => media.removeEventListener("change", changed);
   }, []);
-  return count;
+  return holds;
 }
+
+/** Whether the page is dark, so that what is painted can be painted again. */
+export const useScheme = () => useMedia("(prefers-color-scheme: dark)");
 
 /** A canvas that `paint(canvas, width)` fills whenever something in `when`, the width or the scheme changes. */
 export function Painting({ paint, when, label = null, ...handlers }) {

@@ -2,14 +2,13 @@
 // attention by distance, and all heads with their reach. Takes a trace; who asked for it is the matter of the page.
 
 import { CurvePicture } from "./curve_picture.js";
-import { spellNumber } from "./curves.js";
+import { percent, spellNumber } from "./curves.js";
 import { headOf } from "./drawing.js";
 import { HeadPictures, headShown, HeadTools } from "./head_tools.js";
+import { alongRow } from "./parts.js";
 import { ReachMap } from "./reach_map.js";
 import { visible } from "./symbols.js";
-import { html, useEffect, useRef, useSignal } from "./vendor/preact.js";
-
-const percent = (share) => `${(100 * share).toFixed(1)} %`;
+import { html, useEffect, useSignal } from "./vendor/preact.js";
 
 /** The mean attention at each distance, as points of a curve; a symbol's distance to itself is 0. */
 function byDistance(weights, numRemembered) {
@@ -24,23 +23,15 @@ function byDistance(weights, numRemembered) {
 
 /** Everything that was read, shaded by where one symbol looks; a line stands where the memory ends. */
 function Strip({ data, weights, place, row, words }) {
-  const box = useRef(null);
   const { remembered, read } = data;
   const peak = Math.max(...weights[place]) || 1;
   const style = (column) => {
     const strength = 0.75 * Math.sqrt(weights[place][column] / peak);
     return { background: `rgb(var(--heat) / ${strength.toFixed(3)})` };
   };
-  const onKeyDown = (event) => {
-    const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!move || event.shiftKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    row.value = Math.max(0, Math.min(read.length - 1, place + move));
-    box.current.querySelectorAll("button")[row.value].focus();
-  };
+  const onKeyDown = alongRow(place, (next) => { row.value = next; });
   return html`
-    <p class="strip" role="group" aria-label=${words.strip} ref=${box} onKeyDown=${onKeyDown}>
+    <p class="strip" role="group" aria-label=${words.strip} onKeyDown=${onKeyDown}>
       ${remembered.map((symbol, column) => html`<span key=${column} style=${style(column)}>${visible(symbol)}</span>`)}
       ${remembered.length > 0 && html`<i class="boundary" title=${words.memory(remembered.length)}></i>`}
       ${read.map((symbol, number) => html`<button

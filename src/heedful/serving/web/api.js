@@ -33,6 +33,16 @@ export const traceNamed = ({ source, target, model, run, checkpoint }) => ({
 export const postAbout = (trace, name, more, signal) =>
   post(`/api/trace/${name}`, { ...traceNamed(trace), ...more }, signal);
 
+/** Let `ask(signal)` begin after so many milliseconds of rest; returns how to leave it, begun or not. */
+export function afterRest(pause, ask) {
+  const leaving = new AbortController();
+  const timer = setTimeout(() => ask(leaving.signal), pause);
+  return () => {
+    clearTimeout(timer);
+    leaving.abort();
+  };
+}
+
 /** Ask for server-sent events and hand each to `hear(name, data)`; resolves when the last has come. */
 export async function listen(path, { body, signal, hear }) {
   const asked = body === undefined

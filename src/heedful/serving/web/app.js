@@ -1,6 +1,7 @@
 // The frame of the page: which views the model has, which one is shown, and the keys that work everywhere.
 
 import { html, render, useEffect } from "/insight/vendor/preact.js";
+import { useKeys } from "/insight/parts.js";
 import { failure, load, model, models } from "./served.js";
 import { change, follow, followAddress, language, OF_MODEL, queryWith, state } from "./state.js";
 import { followSentence } from "./tracing.js";
@@ -80,10 +81,7 @@ function onKey(event) {
 
 function App() {
   const said = words();
-  useEffect(() => {
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
+  useKeys(onKey);
   useEffect(() => {
     document.documentElement.lang = language();
     document.title = shownView() ? `${said.views[shownView()]} – Heedful` : "Heedful";

@@ -3,7 +3,7 @@
 
 import { computed, effect, signal } from "/insight/vendor/preact.js";
 import { layersOf } from "/insight/drawing.js";
-import { isAborted, post, postAbout } from "./api.js";
+import { afterRest, isAborted, post, postAbout } from "./api.js";
 import { model, target } from "./served.js";
 import { state } from "./state.js";
 
@@ -51,13 +51,8 @@ export function followSentence() {
       trace.value = { ...NOTHING, request };
       return undefined;
     }
-    const leaving = new AbortController();
     trace.value = { ...trace.peek(), status: "loading", error: null };
-    const timer = setTimeout(() => load(request, leaving.signal), trace.peek().data ? PAUSE : 0);
-    return () => {
-      clearTimeout(timer);
-      leaving.abort();
-    };
+    return afterRest(trace.peek().data ? PAUSE : 0, (leaving) => load(request, leaving));
   });
 }
 

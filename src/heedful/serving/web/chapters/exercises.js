@@ -3,13 +3,13 @@
 // {text, isRight, said}, where `said` tells what the model makes of that choice.
 
 import { tokensOf, useBetween, useNamed } from "/insight/attention_map.js";
-import { headOf, spelled } from "/insight/drawing.js";
+import { headOf, spelled, unpack } from "/insight/drawing.js";
 import { headFor, usesIn } from "./figures/attention.js";
 import { useCell } from "./figures/cell.js";
-import { halves, usePositions } from "./figures/positions.js";
+import { usePositions } from "./figures/positions.js";
 import { useBoth } from "./figures/search.js";
 import { useReference } from "./figures/training.js";
-import { largest, mostWorth, placeOf, sharpest } from "./rules.js";
+import { largest, least, placeOf } from "./rules.js";
 import { exampleOf, useAbout, useTrace } from "./traces.js";
 import { chapterWords, decimal } from "./words.js";
 
@@ -75,7 +75,7 @@ function hidden(figure) {
 function alikePosition() {
   const answer = usePositions();
   if (!isReady(answer)) return { answers: [answer] };
-  const { shape: [length], values } = halves(answer.data.similarity);
+  const { shape: [length], values } = unpack(answer.data.similarity);
   const offered = [3, 12, 24, 40].filter((position) => position <= length);
   const alike = offered.map((position) => values[9 * length + position - 1]);
   const options = offered.map((position, at) => ({
@@ -130,7 +130,7 @@ function sharpestIsWorth(figure) {
   const weighed = useAbout(answer, "heads");
   if (!isReady(weighed)) return { answers: [weighed] };
   const said = chapterWords();
-  const [sharp, most] = [sharpest(answer.data.entropy), mostWorth(weighed.data.heads)];
+  const [sharp, most] = [answer.data.entropy, weighed.data.heads].map(least);
   const isSame = sharp.kind === most.kind && sharp.layer === most.layer && sharp.head === most.head;
   const change = weighed.data.heads[sharp.kind][sharp.layer][sharp.head];
   const about = said.worth.change(change);

@@ -55,20 +55,12 @@ export function headBy(name, { data, layers }) {
   return { ...best, isClear: best.part >= enough };
 }
 
-/** The head without which a translation loses most, where the trace says so: {kind, layer, head, change}. */
-export function mostWorth(changes) {
-  const all = Object.entries(changes).flatMap(([kind, layers]) =>
-    layers.flatMap((heads, layer) => heads.map((change, head) => ({ kind, layer, head, change }))),
+/** The head with the least number, of changes the one a translation needs most: {kind, layer, head, value}. */
+export function least(numbers) {
+  const all = Object.entries(numbers).flatMap(([kind, layers]) =>
+    layers.flatMap((heads, layer) => heads.map((value, head) => ({ kind, layer, head, value }))),
   );
-  return all.reduce((worst, one) => (one.change < worst.change ? one : worst));
-}
-
-/** The head that looks at the fewest tokens on average: {kind, layer, head, bits}. */
-export function sharpest(entropy) {
-  const all = Object.entries(entropy).flatMap(([kind, layers]) =>
-    layers.flatMap((heads, layer) => heads.map((bits, head) => ({ kind, layer, head, bits }))),
-  );
-  return all.reduce((least, one) => (one.bits < least.bits ? one : least));
+  return all.reduce((best, one) => (one.value < best.value ? one : best));
 }
 
 /** The number of the token that is spelled so, else null: another model may cut or translate otherwise. */

@@ -2,7 +2,8 @@
 
 import { AttentionView } from "/insight/attention.js";
 import { followKey } from "/insight/attention_map.js";
-import { html, useEffect, useLayoutEffect } from "/insight/vendor/preact.js";
+import { useKeys } from "/insight/parts.js";
+import { html, useEffect } from "/insight/vendor/preact.js";
 import { attentionWords } from "/insight/words.js";
 import { postAbout } from "../api.js";
 import { WithTrace } from "../sentence.js";
@@ -21,10 +22,7 @@ function onKey(event) {
 }
 
 export function AttentionPage() {
-  useLayoutEffect(() => {
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
+  useKeys(onKey);
   const { status, request } = trace.value;
   useEffect(() => {
     if (status === "ready") want("attribution");

@@ -1,9 +1,10 @@
 // The view "decoding": how the translation came about token by token, the search as a tree, and ways to change it.
 
-import { batch, html, useEffect } from "/insight/vendor/preact.js";
+import { batch, html } from "/insight/vendor/preact.js";
 import { followKey } from "/insight/attention_map.js";
 import { BeamView } from "/insight/beam.js";
 import { decodingWords, minused } from "/insight/decoding_words.js";
+import { useKeys } from "/insight/parts.js";
 import { DecodingView } from "/insight/steps.js";
 import { WithTrace } from "../sentence.js";
 import { language, state } from "../state.js";
@@ -59,9 +60,6 @@ function Decoded({ data, layers }) {
 }
 
 export function DecodingPage() {
-  useEffect(() => {
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
+  useKeys(onKey);
   return html`<${WithTrace}>${({ data, layers }) => html`<${Decoded} data=${data} layers=${layers} />`}<//>`;
 }

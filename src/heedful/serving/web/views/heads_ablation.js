@@ -2,7 +2,7 @@
 // the state keeps them in one text. Knows the server and the trace; knows nothing of how it is shown.
 
 import { computed, effect, signal } from "/insight/vendor/preact.js";
-import { isAborted, postAbout } from "../api.js";
+import { afterRest, isAborted, postAbout } from "../api.js";
 import { state } from "../state.js";
 import { extras, trace, want } from "../tracing.js";
 
@@ -61,13 +61,8 @@ export function followSwitches() {
       return undefined;
     }
     if (ablation.peek().key === key && ablation.peek().status === "ready") return undefined;
-    const leaving = new AbortController();
     ablation.value = { ...ablation.peek(), status: "loading", error: null };
-    const timer = setTimeout(() => load(data, heads, key, leaving.signal), PAUSE);
-    return () => {
-      clearTimeout(timer);
-      leaving.abort();
-    };
+    return afterRest(PAUSE, (leaving) => load(data, heads, key, leaving));
   });
   return () => {
     stopWeighing();

@@ -5,7 +5,7 @@ import { unpack } from "/insight/drawing.js";
 import { labelWords } from "/insight/label_words.js";
 import { Decision, Influences, LabelHeads } from "/insight/labels.js";
 import { Card } from "/insight/parts.js";
-import { isAborted, post } from "../api.js";
+import { afterRest, isAborted, post } from "../api.js";
 import { model } from "../served.js";
 import { language, state } from "../state.js";
 
@@ -32,18 +32,13 @@ function follow(text, id) {
     decision.value = look.value = NOTHING;
     return undefined;
   }
-  const leaving = new AbortController();
   decision.value = { ...decision.peek(), status: "loading" };
-  const timer = setTimeout(async () => {
-    await ask(decision, "/api/classify", { q: text, model: id, explain: true }, leaving.signal);
+  return afterRest(decision.peek().data ? PAUSE : 0, async (leaving) => {
+    await ask(decision, "/api/classify", { q: text, model: id, explain: true }, leaving);
     const numWords = decision.value.data?.words.length ?? 0;
     if (text.length > MOST_TRACED || numWords > MOST_WORDS) look.value = { ...NOTHING, status: "long" };
-    else if (!leaving.signal.aborted) await ask(look, "/api/classify/trace", { q: text, model: id }, leaving.signal);
-  }, decision.peek().data ? PAUSE : 0);
-  return () => {
-    clearTimeout(timer);
-    leaving.abort();
-  };
+    else if (!leaving.aborted) await ask(look, "/api/classify/trace", { q: text, model: id }, leaving);
+  });
 }
 
 function Decided({ said }) {

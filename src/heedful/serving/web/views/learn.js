@@ -2,6 +2,7 @@
 // stands under its paragraph. Knows how one moves through chapters; what they say and show stands in ../chapters.
 
 import { html, signal, useEffect, useRef, useState } from "/insight/vendor/preact.js";
+import { useKeys, useMedia } from "/insight/parts.js";
 import { CHAPTERS, Shown } from "../chapters/index.js";
 import { EXERCISES } from "../chapters/exercises.js";
 import { FORMULAS } from "../chapters/formulas.js";
@@ -65,17 +66,6 @@ function onScroll() {
   const all = [...document.querySelectorAll(".learn .paragraph")];
   const read = all.findLastIndex((one) => one.getBoundingClientRect().top <= line);
   paragraph.value = Math.max(0, read);
-}
-
-function useWide() {
-  const [isWide, setWide] = useState(matchMedia(WIDE).matches);
-  useEffect(() => {
-    const query = matchMedia(WIDE);
-    const changed = () => setWide(query.matches);
-    query.addEventListener("change", changed);
-    return () => query.removeEventListener("change", changed);
-  }, []);
-  return isWide;
 }
 
 function Contents() {
@@ -147,15 +137,12 @@ const FigureOf = ({ figure, step, isSolved }) =>
 
 function Chapter({ chapter }) {
   const said = chapterWords();
-  const isWide = useWide();
+  const isWide = useMedia(WIDE);
   const [solved, setSolved] = useState({});
+  useKeys(onKey);
   useEffect(() => {
-    addEventListener("keydown", onKey);
     addEventListener("scroll", onScroll, { passive: true });
-    return () => {
-      removeEventListener("keydown", onKey);
-      removeEventListener("scroll", onScroll);
-    };
+    return () => removeEventListener("scroll", onScroll);
   }, []);
   const at = Math.min(paragraph.value, chapter.steps.length - 1);
   const shown = figureAt(chapter.steps, at);

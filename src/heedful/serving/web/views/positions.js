@@ -1,12 +1,12 @@
 // The view "positions": the table a model adds to its embeddings, one dimension of it, and how alike its rows are.
 
 import { batch, computed, effect, html, signal, useEffect, useMemo, useState } from "/insight/vendor/preact.js";
-import { unpack } from "/insight/drawing.js";
+import { limitOf, unpack } from "/insight/drawing.js";
 import { Card, Choice, Slider } from "/insight/parts.js";
 import { get, isAborted } from "../api.js";
 import { model } from "../served.js";
 import { state } from "../state.js";
-import { columnOf, limitOf, reordered, rowOf, signed, sortedDimensions, waveOf } from "./positions_numbers.js";
+import { columnOf, reordered, rowOf, signed, sortedDimensions, waveOf } from "./positions_numbers.js";
 import { Curve, Grid, Miniature } from "./positions_pictures.js";
 import { words } from "./positions_words.js";
 

@@ -7,9 +7,6 @@ export const rowOf = ({ shape: [, columns], values }, row) =>
 export const columnOf = ({ shape: [rows, columns], values }, column) =>
   Array.from({ length: rows }, (_, row) => values[row * columns + column]);
 
-/** The largest distance from 0, so that a picture uses all its colours. */
-export const limitOf = ({ values }) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
-
 /**
  * What a dimension of a sinusoidal table is: {isSine, partner, wavelength}. At position 0 every sine is 0 and every
  * cosine 1, which tells whether cosines stand beside their sines or in a half of their own.

@@ -2,7 +2,7 @@
 // is marked; they do not know what the numbers mean.
 
 import { html, useRef, useState } from "/insight/vendor/preact.js";
-import { colour, context } from "/insight/drawing.js";
+import { colour, context, pixelsOf } from "/insight/drawing.js";
 import { Painting, useWidth } from "/insight/parts.js";
 
 const FONT = '11px system-ui, "PingFang SC", "Noto Sans CJK SC", sans-serif';
@@ -15,18 +15,6 @@ function ticks(count, cell, apart) {
   return Array.from({ length: Math.ceil(count / step) }, (_, number) => number * step);
 }
 
-/** One pixel for each number: blue above zero, orange below, deeper the further away. */
-function pixelsOf({ shape: [rows, columns], values }, limit) {
-  const image = new ImageData(columns, rows);
-  const [above, below] = ["--heat", "--against"].map((name) => colour(name).split(" ").map(Number));
-  values.forEach((value, number) => {
-    image.data.set([...(value < 0 ? below : above), 255 * Math.min(1, Math.abs(value) / limit)], 4 * number);
-  });
-  const canvas = new OffscreenCanvas(columns, rows);
-  canvas.getContext("2d").putImageData(image, 0, 0);
-  return canvas;
-}
-
 function paintGrid(canvas, width, { numbers, limit, cellHeight, leastWidth, names, marked }) {
   const [rows, columns] = numbers.shape;
   const cell = Math.max(leastWidth, (width - LEFT - 2) / columns);
@@ -36,7 +24,7 @@ function paintGrid(canvas, width, { numbers, limit, cellHeight, leastWidth, name
   pen.fillStyle = wash;
   pen.fillRect(LEFT, TOP, cell * columns, height * rows);
   pen.imageSmoothingEnabled = false;
-  pen.drawImage(pixelsOf(numbers, limit), LEFT, TOP, cell * columns, height * rows);
+  pen.drawImage(pixelsOf(numbers, (value) => value / limit), LEFT, TOP, cell * columns, height * rows);
   pen.font = FONT;
   pen.fillStyle = soft;
   pen.textAlign = "left";

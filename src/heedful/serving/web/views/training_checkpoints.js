@@ -6,7 +6,7 @@ import { useBetween } from "/insight/attention_map.js";
 import { headOf, unpack } from "/insight/drawing.js";
 import { HeatMap } from "/insight/heat_map.js";
 import { Card } from "/insight/parts.js";
-import { isAborted, post } from "../api.js";
+import { afterRest, isAborted, post } from "../api.js";
 import { model, nameOf } from "../served.js";
 import { follow, queryWith, state } from "../state.js";
 import { atCheckpoint, chooseCheckpoint, chosenStep, closer, journalOf } from "./training_runs.js";
@@ -39,21 +39,16 @@ function ask(run, step) {
     preview.value = { status: "ready", step, data: answers.get(key) };
     return undefined;
   }
-  const leaving = new AbortController();
   preview.value = { ...preview.peek(), status: "loading" };
-  const timer = setTimeout(async () => {
+  return afterRest(PAUSE, async (leaving) => {
     try {
-      const data = await post("/api/trace", asked, leaving.signal);
+      const data = await post("/api/trace", asked, leaving);
       keep(key, data);
       preview.value = { status: "ready", step, data };
     } catch (error) {
       if (!isAborted(error)) preview.value = { status: "failed", error: error.message };
     }
-  }, PAUSE);
-  return () => {
-    clearTimeout(timer);
-    leaving.abort();
-  };
+  });
 }
 
 function Picture({ data }) {

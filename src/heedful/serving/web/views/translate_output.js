@@ -1,7 +1,8 @@
 // The translation on screen: its words shaded by how sure the model was of them, or another translation with what
 // differs marked, or sentences as they come. A word says its numbers when pointed at or reached with the arrow keys.
 
-import { html, useRef, useState } from "/insight/vendor/preact.js";
+import { html, useState } from "/insight/vendor/preact.js";
+import { alongRow } from "/insight/parts.js";
 import { levelOf, linesOf } from "./translate_confidence.js";
 import { differences } from "../differences.js";
 import { words } from "./translate_words.js";
@@ -22,19 +23,9 @@ function numbersOf(word) {
 /** Words in lines; `current` is the number of the one that is told about. */
 export function Shaded({ whole, language }) {
   const said = words();
-  const box = useRef(null);
   const [current, setCurrent] = useState(null);
   const lines = linesOf(whole.text, whole.units);
   const all = lines.flat().filter((part) => part.pieces);
-  const onKeyDown = (event) => {
-    const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!move || all.length === 0) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const next = Math.max(0, Math.min(all.length - 1, current === null ? 0 : current + move));
-    setCurrent(next);
-    box.current.querySelectorAll("[data-level]")[next].focus();
-  };
   let number = -1;
   const show = (part) => {
     if (!part.pieces) return part.text;
@@ -47,8 +38,8 @@ export function Shaded({ whole, language }) {
   };
   return html`
     <div
-      class=${sized(whole.text)} lang=${language} dir="auto" ref=${box} role="group" aria-label=${said.target}
-      onKeyDown=${onKeyDown}
+      class=${sized(whole.text)} lang=${language} dir="auto" role="group" aria-label=${said.target}
+      onKeyDown=${alongRow(current, setCurrent)}
       onMouseLeave=${() => setCurrent(null)}>
       ${lines.map((row, line) => html`<p key=${line}>${row.map(show)}</p>`)}
     </div>

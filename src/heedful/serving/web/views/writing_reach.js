@@ -5,7 +5,7 @@ import { unpack } from "/insight/drawing.js";
 import { Card, Slider } from "/insight/parts.js";
 import { ReachView } from "/insight/reach.js";
 import { textWords } from "/insight/text_words.js";
-import { isAborted, post } from "../api.js";
+import { afterRest, isAborted, post } from "../api.js";
 import { model } from "../served.js";
 import { language, state } from "../state.js";
 import { isWriting, wholeText } from "./writing_stream.js";
@@ -22,21 +22,16 @@ function follow(text, id, count) {
     look.value = NOTHING;
     return undefined;
   }
-  const leaving = new AbortController();
   look.value = { ...look.peek(), status: "loading" };
-  const timer = setTimeout(async () => {
+  return afterRest(PAUSE, async (leaving) => {
     try {
       const asked = { q: text.slice(-MOST_CHARACTERS), model: id, numRead: count };
-      const data = await post("/api/text/trace", asked, leaving.signal);
+      const data = await post("/api/text/trace", asked, leaving);
       look.value = { status: "ready", data, layers: data.attention.map(unpack), error: null };
     } catch (error) {
       if (!isAborted(error)) look.value = { ...NOTHING, status: "failed", error: error.message };
     }
-  }, PAUSE);
-  return () => {
-    clearTimeout(timer);
-    leaving.abort();
-  };
+  });
 }
 
 export function Reach() {

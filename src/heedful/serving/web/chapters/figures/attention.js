@@ -24,6 +24,21 @@ export function headFor(figure, answer) {
   return { kind, layer, head: figure.head ?? -1 };
 }
 
+/** What a figure of one head needs: its example, the answer to it and, once that is there, the head and its map. */
+function useHead(figure) {
+  const example = exampleOf(figure);
+  const answer = useTrace(example, {}, usesIn(figure));
+  if (answer.status !== "ready") return { example, answer };
+  const found = headFor(figure, answer);
+  const use = useNamed(answer.data, found.kind);
+  const { rows, columns } = tokensOf(answer.data, use);
+  const weights = headOf(answer.layers[found.kind][found.layer], found.head);
+  return { example, answer, found, use, rows, columns, weights, named: figure.row ? placeOf(rows, figure.row) : null };
+}
+
+const opening = (example, { kind, layer, head }, held) =>
+  stateFor(example, { view: "attention", kind, layer, head, held });
+
 /** What a rule found, in words. */
 export function foundBy(rule, found) {
   const said = chapterWords();
@@ -67,16 +82,9 @@ export function Lines({ weights, rows, columns, held, onHold, sides }) {
 
 export function LinesFigure({ figure }) {
   const said = chapterWords();
-  const example = exampleOf(figure);
-  const answer = useTrace(example, {}, usesIn(figure));
+  const { example, answer, found, use, rows, columns, weights, named } = useHead(figure);
   const [chosen, setChosen] = useState({ figure: null, row: null });
-  const isReady = answer.status === "ready";
-  const found = isReady ? headFor(figure, answer) : null;
-  const use = isReady ? useNamed(answer.data, found.kind) : null;
-  const { rows, columns } = isReady ? tokensOf(answer.data, use) : {};
-  const first = isReady && figure.row ? placeOf(rows, figure.row) : null;
-  const held = chosen.figure === figure ? chosen.row : first;
-  const weights = isReady ? headOf(answer.layers[found.kind][found.layer], found.head) : null;
+  const held = chosen.figure === figure ? chosen.row : named;
   const caption = () => {
     const at = held === null ? null : largest([...weights[held]]);
     const looks = at === null
@@ -84,8 +92,7 @@ export function LinesFigure({ figure }) {
       : said.looks(spelled(rows[held]), spelled(columns[at]), weights[held][at]);
     return `${said.place(found)}${said.stop}${figure.rule ? `${foundBy(figure.rule, found)} ` : ""}${looks}`;
   };
-  const open = () =>
-    stateFor(example, { view: "attention", kind: found.kind, layer: found.layer, head: found.head, held });
+  const open = () => opening(example, found, held);
   return html`
     <${Figure} name="lines" answers=${[answer]} caption=${caption} open=${open}>${() => html`
       <${Lines} weights=${weights} rows=${rows} columns=${columns} held=${held} sides=${said.sides(use)}
@@ -105,19 +112,11 @@ export function Heat({ weights, rows, columns, use, marked = null, label }) {
 
 export function HeatFigure({ figure }) {
   const said = chapterWords();
-  const example = exampleOf(figure);
-  const answer = useTrace(example, {}, usesIn(figure));
-  const isReady = answer.status === "ready";
-  const found = isReady ? headFor(figure, answer) : null;
-  const use = isReady ? useNamed(answer.data, found.kind) : null;
-  const { rows, columns } = isReady ? tokensOf(answer.data, use) : {};
-  const marked = isReady && figure.row ? placeOf(rows, figure.row) : null;
+  const { example, answer, found, use, rows, columns, weights, named } = useHead(figure);
   const caption = () => `${said.place(found)}${said.stop}${figure.rule ? foundBy(figure.rule, found) : ""}`;
-  const open = () =>
-    stateFor(example, { view: "attention", kind: found.kind, layer: found.layer, head: found.head, held: marked });
+  const open = () => opening(example, found, named);
   return html`
     <${Figure} name="heat" answers=${[answer]} caption=${caption} open=${open}>${() => html`
-      <${Heat} weights=${headOf(answer.layers[found.kind][found.layer], found.head)} rows=${rows} columns=${columns}
-        marked=${marked} use=${use} label=${caption()} />`}
+      <${Heat} weights=${weights} rows=${rows} columns=${columns} marked=${named} use=${use} label=${caption()} />`}
     <//>`;
 }

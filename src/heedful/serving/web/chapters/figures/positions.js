@@ -2,23 +2,12 @@
 
 import { html, useState } from "/insight/vendor/preact.js";
 import { Painting } from "/insight/parts.js";
-import { colour, context } from "/insight/drawing.js";
+import { colour, context, limitOf, pixelsOf, unpack } from "/insight/drawing.js";
 import { exampleOf, translator, useAnswer, useTrace } from "../traces.js";
 import { chapterWords } from "../words.js";
 import { Figure, stateFor } from "./frame.js";
 
 export const LENGTH = 48;
-
-/** Numbers of half precision, as the server sends what has signs: {shape: [rows, columns], values}. */
-export function halves(packed) {
-  const bytes = Uint8Array.from(atob(packed.data), (character) => character.charCodeAt(0));
-  const raw = new Uint16Array(bytes.buffer);
-  const values = Float32Array.from(raw, (bits) => {
-    const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
-    return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-  });
-  return { shape: packed.shape, values };
-}
 
 export function usePositions() {
   const model = encodeURIComponent(translator.value?.id ?? "");
@@ -26,23 +15,12 @@ export function usePositions() {
   return answer.status === "ready" && !answer.data.table ? { status: "lacking" } : answer;
 }
 
-/** Paint rows of numbers as cells, `part(value)` from −1 to 1: below zero in the warm colour, above in the blue one. */
-function paintCells(canvas, { shape: [rows, columns], values }, part, width, height) {
-  const picture = new ImageData(columns, rows);
-  const [heat, against] = ["--heat", "--against"].map((name) => colour(name).split(" ").map(Number));
-  values.forEach((value, at) => {
-    const strength = part(value);
-    picture.data.set([...(strength < 0 ? against : heat), 255 * Math.abs(strength)], 4 * at);
-  });
-  const small = document.createElement("canvas");
-  [small.width, small.height] = [columns, rows];
-  small.getContext("2d").putImageData(picture, 0, 0);
+/** Paint rows of numbers as cells. */
+function paintCells(canvas, numbers, part, width, height) {
   const pen = context(canvas, width, height);
   pen.imageSmoothingEnabled = false;
-  pen.drawImage(small, 0, 0, width, height);
+  pen.drawImage(pixelsOf(numbers, part), 0, 0, width, height);
 }
-
-const mostOf = (values) => values.reduce((top, value) => Math.max(top, Math.abs(value)), 1e-6);
 
 function Waves({ table }) {
   const said = chapterWords().positions;
@@ -52,7 +30,7 @@ function Waves({ table }) {
     const pen = context(canvas, width, 150);
     pen.strokeStyle = colour("--line");
     pen.strokeRect(0, 75, width, 0.5);
-    const most = mostOf(table.values);
+    const most = limitOf(table);
     for (const [dimension, , name] of chosen) {
       pen.strokeStyle = `rgb(${colour(name)})`;
       pen.lineWidth = 2;
@@ -97,11 +75,11 @@ export function PositionsFigure({ figure }) {
   const said = chapterWords().positions;
   const answer = usePositions();
   const hasTable = answer.status === "ready" && answer.data.kind !== "none";
-  const table = hasTable ? halves(answer.data.table) : null;
+  const table = hasTable ? unpack(answer.data.table) : null;
   const caption = () => (hasTable ? said.is(said[figure.show], said.kinds[answer.data.kind]) : said.none);
   const isComputed = answer.data?.kind === "sinusoidal";
   const picture = isComputed ? sinesOf(table) : table;
-  const most = hasTable ? mostOf(table.values) : 1;
+  const most = hasTable ? limitOf(table) : 1;
   const parts = {
     table: () => html`
       <p class="side">↓ ${said.position} 1 – ${answer.data.length} · → ${said.dimension} 1 – ${answer.data.dim}
@@ -109,7 +87,7 @@ export function PositionsFigure({ figure }) {
       <${Painting} when=${[answer.data]} label=${said.table}
         paint=${(canvas, width) => paintCells(canvas, picture, (value) => value / most, width, 260)} />`,
     wave: () => html`<${Waves} table=${table} />`,
-    similarity: () => html`<${Alike} similarity=${halves(answer.data.similarity)} />`,
+    similarity: () => html`<${Alike} similarity=${unpack(answer.data.similarity)} />`,
   };
   return html`
     <${Figure} name="positions" answers=${[answer]} caption=${caption}

@@ -1,7 +1,7 @@
 // What a translation loses without each of its heads, one square for each.
 
 import { html } from "/insight/vendor/preact.js";
-import { mostWorth } from "../rules.js";
+import { least } from "../rules.js";
 import { exampleOf, useAbout, useTrace } from "../traces.js";
 import { chapterWords } from "../words.js";
 import { Figure, stateFor } from "./frame.js";
@@ -10,7 +10,7 @@ function Square({ place, change, most }) {
   const said = chapterWords();
   const about = `${said.place(place)}: ${said.worth.change(change)}`;
   const isMost = ["kind", "layer", "head"].every((name) => place[name] === most[name]);
-  const strength = Math.sqrt(Math.max(0, change / most.change)); // the root lets small losses be seen
+  const strength = Math.sqrt(Math.max(0, change / most.value)); // the root lets small losses be seen
   return html`<span class=${isMost ? "most" : ""} tabindex="0" role="img" title=${about} aria-label=${about}
     style=${{ background: `rgb(var(--against) / ${strength})` }}></span>`;
 }
@@ -20,8 +20,8 @@ export function WorthFigure({ figure }) {
   const example = exampleOf(figure);
   const answer = useAbout(useTrace(example), "heads");
   const changes = answer.data?.heads;
-  const most = changes ? mostWorth(changes) : null;
-  const caption = () => said.worth.most({ place: said.place(most), change: said.worth.change(most.change) });
+  const most = changes ? least(changes) : null;
+  const caption = () => said.worth.most({ place: said.place(most), change: said.worth.change(most.value) });
   const open = () => stateFor(example, { view: "heads", off: `${most.kind}.${most.layer}.${most.head}` });
   return html`
     <${Figure} name="worth" answers=${[answer]} caption=${caption} open=${open}>${() => html`
