@@ -50,7 +50,7 @@ def test_a_run_begins_with_the_weights_and_the_tokenizer_it_is_given(
         (
             ["model.hidden_dim=256"],
             "`model.hidden_dim` must be 128 as in `training.init_from`, but is 256. "
-            "Copy the model's settings from the config.json of that folder.",
+            "Leave it out to take what that model has.",
         ),
         (["training.init_from=nowhere"], "The model folder nowhere must exist, but does not."),
     ],

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -19,16 +20,6 @@ source_language = "ka"
 target_language = "lo"
 train = [{ source = "text", target = "text" }]
 validation = [{ source = "text", target = "text" }]
-
-[model]
-dim = 32
-num_heads = 4
-hidden_dim = 48
-num_encoder_layers = 2
-num_decoder_layers = 3
-activation = "swish"
-output_bias = true
-positions = { kind = "sinusoidal", layout = "halves" }
 
 [training]
 init_from = "imported"
@@ -88,6 +79,8 @@ def test_an_imported_model_can_be_trained_further(workplace: Path) -> None:
     (workplace / "text").write_text("".join(line + "\n" for line in make_sentences(100, seed=2)), encoding="utf-8")
     heedful("train", "tune.toml", "--device", "cpu", cwd=workplace)
     run = workplace / "runs" / "tuned"
+    shape = tomllib.loads((run / "config.toml").read_text())["model"]
+    assert (shape["dim"], shape["hidden_dim"], shape["num_decoder_layers"], shape["activation"]) == (32, 48, 3, "swish")
     assert (run / "tokenizer.json").read_bytes() == (workplace / "imported" / "tokenizer.json").read_bytes()
     heedful("export", str(run), "--format", "huggingface", "--out", "back", cwd=workplace)
     before, after = (MarianMTModel.from_pretrained(workplace / name) for name in ("opus", "back"))

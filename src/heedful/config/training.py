@@ -196,8 +196,8 @@ class TrainingConfig(Section):
     """Also write TensorBoard events into the run folder (needs the package `tensorboard`)."""
 
     init_from: str | None = None
-    """Start with the weights and the tokenizer of this model or run folder, or of "bundled", the model that ships (to
-    go on with a run use --resume)."""
+    """Start with the weights, the shape and the tokenizer of this model or run folder, or of a model by its name:
+    "bundled", the one that ships, or one that `heedful get` has fetched (to go on with a run use --resume)."""
 
 
 class ValidationConfig(Section):

@@ -7,7 +7,7 @@ prepared, before the run folder is made, so a typing error leaves nothing behind
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +20,9 @@ from heedful.data.named_batch import BatchT
 from heedful.errors import UserError
 from heedful.files import JsonValue, advising, remove_folder, sweep_partial
 from heedful.models.build import count_parameters
-from heedful.storage.descriptions import Description
-from heedful.storage.model_folder import ModelFolder, load_model_folder, save_model_folder
+from heedful.storage.descriptions import DESCRIPTIONS, Description
+from heedful.storage.locate import find_model_folder
+from heedful.storage.model_folder import ModelFolder, describe_model_folder, load_model_folder, save_model_folder
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
 from heedful.tasks.run_data import check_run_data, identify_data, write_run_data
@@ -86,6 +87,7 @@ def run_training(
     device: str | None = None,
 ) -> TrainingResult:
     """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
+    config = shaped_like_its_start(config)
     context = RunContext(run_folder_of(config), choose_device(device), display.say, FileIdentities())
     folder = context.folder
     check_run_folder(folder, config, resume=resume, say=display.say)
@@ -108,6 +110,20 @@ def run_training(
     return TrainingResult(folder, model_folder, state.step, state.scores)
 
 
+def shaped_like_its_start(config: ConfigT) -> ConfigT:
+    """Return a config whose model has the shape of `training.init_from` wherever the config does not say another."""
+    if config.training.init_from is None:
+        return config
+    given = describe_model_folder(find_model_folder(config.training.init_from), DESCRIPTIONS[config.task])
+    shape = getattr(given, "model")  # noqa: B009 - every description has one, each of its own type
+    written = {name: value for name, value in dict(config.model).items() if name in config.model.model_fields_set}
+    if written.get("kind", getattr(shape, "kind", None)) != getattr(shape, "kind", None) and len(written) > 1:
+        return config  # another kind was asked for, which will be refused
+    written.pop("kind", None)
+    shaped = config.model_copy(update={"model": type(shape).model_validate({**dict(shape), **written})})
+    return cast(ConfigT, shaped)
+
+
 def check_same_shape(ours: Section, theirs: Section) -> None:
     """Refuse to pour the weights of `training.init_from` into a model of another shape; dropout may differ."""
     wanted, given = ours.model_dump(mode="json"), theirs.model_dump(mode="json")
@@ -115,7 +131,7 @@ def check_same_shape(ours: Section, theirs: Section) -> None:
         if value != given.get(name) and not name.endswith("dropout"):
             raise UserError(
                 f"`model.{name}` must be {given.get(name)!r} as in `training.init_from`, but is {value!r}. "
-                "Copy the model's settings from the config.json of that folder."
+                "Leave it out to take what that model has."
             )
 
 

@@ -20,6 +20,7 @@ from heedful.data.paths import resolve_data_path
 from heedful.errors import DataError, HeedfulError, count_of
 from heedful.tasks.diagnosis import Finding, LengthSummary, Part, Severity, summarise
 from heedful.tasks.fault_findings import fault_findings, near_findings
+from heedful.tasks.runs import shaped_like_its_start
 from heedful.text.tokenizer import Tokenizer
 
 _MAX_PLACES = 5
@@ -129,6 +130,7 @@ def examine_documents(
     in_words: Callable[[DataError], str] = str,
 ) -> LabelExamination:
     """Look at the documents of a run; `tokenizer_of` learns or finds the tokenizer as the run would."""
+    config = shaped_like_its_start(config)
     errors: list[Finding] = []
     readable: list[tuple[LabelledReport, list[Document]]] = []
     training_texts: set[bytes] = set()

@@ -21,7 +21,7 @@ from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import describe_model_folder
 from heedful.tasks.diagnosis import Finding, LengthSummary, Part, Severity, summarise
-from heedful.tasks.runs import check_same_shape
+from heedful.tasks.runs import check_same_shape, shaped_like_its_start
 from heedful.tasks.translation.data import corpus_weights, new_tokenizer
 from heedful.tasks.translation.estimate import RunEstimate, estimate_run
 from heedful.tasks.translation.spoilt_corpora import look_for_faults
@@ -129,6 +129,7 @@ def examine(
         return Examination([*errors, *text_findings], reports, None, None, None)
     try:
         if config.training.init_from is not None:
+            config = shaped_like_its_start(config)
             given = describe_model_folder(find_model_folder(config.training.init_from), TranslatorDescription)
             check_same_shape(config.model, given.model)
         tokenizer = new_tokenizer(config, lambda _: None)

@@ -158,8 +158,7 @@ def test_a_run_that_starts_from_a_model_is_looked_at_with_its_tokenizer_and_shap
     assert sentences(examine(config)) == [
         (
             "error",
-            "`model.dim` must be 384 as in `training.init_from`, but is 32. "
-            "Copy the model's settings from the config.json of that folder.",
+            "`model.dim` must be 384 as in `training.init_from`, but is 32. Leave it out to take what that model has.",
         )
     ]
 
