@@ -6,9 +6,9 @@ from typing import Any
 import ctranslate2
 import pytest
 import torch
-from transformers import MarianMTModel
+from transformers import AutoModelForSeq2SeqLM
 
-from heedful.interop import export_ctranslate2, export_marian, import_marian
+from heedful.interop import export_ctranslate2, export_huggingface, import_marian
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder, restore_model
 from heedful.text.tokenizer import Tokenizer
@@ -17,20 +17,25 @@ from tests.support.own_model import make_own_model
 from tests.support.searches import search
 
 
+@pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize(
     "shape",
     [
         {},
         {"positions": {"kind": "sinusoidal", "layout": "halves"}, "output_bias": True, "activation": "gelu"},
+        {"activation": "swish"},
         {"tying": "two_way", "shared": False},
         {"tying": "none", "shared": False, "output_bias": True},
     ],
-    ids=["interleaved", "halves", "two_way", "untied"],
+    ids=["interleaved", "halves", "swish", "two_way", "untied"],
 )
-def test_marian_export_has_our_logits(shape: dict[str, Any], tmp_path: Path) -> None:
-    folder = make_own_model(**shape)
-    export_marian(folder, tmp_path / "marian")
-    theirs = MarianMTModel.from_pretrained(tmp_path / "marian").eval()
+def test_a_hugging_face_export_has_our_logits(norm: str, shape: dict[str, Any], tmp_path: Path) -> None:
+    folder = make_own_model(norm=norm, **shape)
+    export_huggingface(folder, tmp_path / "theirs")
+    theirs, found = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "theirs", output_loading_info=True)
+    theirs.eval()
+    assert not found["unexpected_keys"]
+    assert not found["missing_keys"]
     generator = torch.Generator().manual_seed(1)
     source_ids = torch.randint(4, folder.description.source_vocab_size, (5, 9), generator=generator)
     source_mask = torch.arange(9) < torch.tensor([[9], [1], [4], [6], [8]])

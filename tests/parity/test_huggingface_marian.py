@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from transformers import MarianMTModel, MarianTokenizer
 
-from heedful.interop import export_marian, import_marian
+from heedful.interop import export_huggingface, import_marian
 from heedful.interop.marian_weights import layers_from_marian
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder, restore_model
@@ -118,7 +118,7 @@ def test_tokens_are_those_of_the_marian_tokenizer(folder: Path, imported: ModelF
 def test_exported_folder_is_the_imported_one(
     folder: Path, imported: ModelFolder[TranslatorDescription], tmp_path: Path
 ) -> None:
-    export_marian(imported, tmp_path / "back")
+    export_huggingface(imported, tmp_path / "back")
     model, original = MarianMTModel.from_pretrained(tmp_path / "back"), MarianMTModel.from_pretrained(folder)
     for name, tensor in original.state_dict().items():
         if "embed_positions" in name:  # ours reach further

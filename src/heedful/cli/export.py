@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli.console import note
+from heedful.cli.console import note, warn
 from heedful.errors import UserError
 
 
@@ -38,8 +38,9 @@ def export(
 ) -> None:
     """Write a model for another toolkit, or with 8-bit weights to be shipped.
 
-    huggingface makes a Marian folder, ctranslate2 a CTranslate2 model. int8 makes
-    a model folder of a quarter of the size, which every verb takes.
+    huggingface makes what AutoModelForSeq2SeqLM and AutoTokenizer read, ctranslate2
+    a CTranslate2 model. int8 makes a model folder of a quarter of the size, which
+    every verb takes.
     """
     from heedful.storage.descriptions import TranslatorDescription
     from heedful.storage.locate import find_model_folder, refuse_existing
@@ -54,9 +55,11 @@ def export(
     translation_tokenizer(folder)  # for its sentences: what does not belong together is not handed on
     match format_:
         case Format.HUGGINGFACE:
-            from heedful.interop.marian import export_marian
+            from heedful.interop.huggingface import export_huggingface
 
-            export_marian(folder, out)
+            why = export_huggingface(folder, out)
+            if why is not None:
+                warn(f"AutoTokenizer cannot read this tokenizer, because {why}. Cut text into tokens with Heedful.")
         case Format.CTRANSLATE2:
             from heedful.interop.ctranslate2 import export_ctranslate2
 

@@ -1,12 +1,11 @@
-"""Hugging Face Marian folders, in and out: the public OPUS-MT models run on our engine, and ours on theirs.
+"""Hugging Face Marian folders: the public OPUS-MT models run on our engine, and what ours are called there.
 
 A Marian model is the paper's, post-norm, with all sines before all cosines in its positions, a bias on its logits, and
 the padding symbol in the place of a start symbol. This file knows the two configs; names of tensors are in
 marian_weights.py, tokenizers in marian_tokenizer.py.
 """
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -14,28 +13,37 @@ from typing import Any, Literal
 import torch
 from pydantic import ValidationError
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import load_file
 from torch import Tensor
 
 from heedful.config.models import ModelConfig, SinusoidalPositions, TransformerConfig
 from heedful.config.training import DecodingConfig
 from heedful.errors import UserError
-from heedful.files import publish_folder
-from heedful.interop.marian_tokenizer import read_marian_json, read_marian_tokenizer, write_marian_tokenizer
+from heedful.interop.marian_tokenizer import read_marian_json, read_marian_tokenizer
 from heedful.interop.marian_weights import layers_from_marian, layers_to_marian
 from heedful.interop.pickled_tensors import read_pickled_tensors
-from heedful.interop.residual_basis import halves_from_interleaved
 from heedful.storage.cards import translator_card
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.folder_files import SpecialIds
 from heedful.storage.model_folder import ModelFolder
-from heedful.text.tokenizer import Tokenizer
 
-_MAX_POSITIONS = 1024
+MAX_POSITIONS = 1024
+"""Of a model that is exported."""
 
 
-def import_marian(path: Path) -> ModelFolder[TranslatorDescription]:
-    """Read a Hugging Face Marian folder, or say in a sentence what of it cannot be used."""
+def check_marian_config(path: Path) -> None:
+    """Refuse a folder whose config.json says that it holds no model that can be imported."""
+    _model_config(_read_json(path / "config.json"), path)
+
+
+def import_marian(
+    path: Path, *, name: str | None = None, facts: Mapping[str, str] | None = None
+) -> ModelFolder[TranslatorDescription]:
+    """Read a Hugging Face Marian folder, or say in a sentence what of it cannot be used.
+
+    `name` is what the model is called, by default as its folder; `facts` are further lines for its card.
+    """
+    name, facts = name or path.name, facts or {}
     config = _read_json(path / "config.json")
     model = _model_config(config, path)
     tensors = _read_weights(path)
@@ -62,43 +70,17 @@ def import_marian(path: Path) -> ModelFolder[TranslatorDescription]:
             special_ids=SpecialIds.of(tokenizer),
             model=model,
             decoding=DecodingConfig(beam_size=config.get("num_beams") or 4),
-            facts={"imported_from": "huggingface-marian", "name": path.name},
+            facts={"imported_from": "huggingface-marian", "name": name, **facts},
         )
     card = translator_card(
-        path.name,
+        name,
         model.family,
         source_language,
         tokenizer.languages or [target_language],
         weights,
-        {"imported from": "a Hugging Face Marian folder"},
+        {"imported from": "a Hugging Face Marian folder", **facts},
     )
     return ModelFolder(description, weights, tokenizer.to_json(), card)
-
-
-def export_marian(folder: ModelFolder[TranslatorDescription], out: Path) -> None:
-    """Write a model as a Hugging Face Marian folder at `out`, which must not exist yet.
-
-    Tokenizers that SentencePiece can express travel as source.spm and target.spm. Others cannot be written in
-    Marian's formats: then `out` has heedful_tokenizer.json, and text must be cut into tokens by Heedful.
-    """
-    model = _exportable(folder.description.model)
-    weights = dict(folder.weights)
-    if model.positions == SinusoidalPositions(layout="interleaved"):
-        weights = halves_from_interleaved(weights, model.dim)
-    tensors = _weights_to_marian(weights, folder)
-    config = json.dumps(_marian_config(folder, model), indent=2) + "\n"
-
-    def fill(partial: Path) -> None:
-        (partial / "config.json").write_text(config, encoding="utf-8")
-        (partial / "model.safetensors").write_bytes(save(tensors, metadata={"format": "pt"}))
-        write_marian_tokenizer(
-            Tokenizer.from_json(folder.tokenizer_json),
-            partial,
-            folder.description.source_language,
-            folder.description.target_language,
-        )
-
-    publish_folder(out, fill)
 
 
 def _model_config(config: dict[str, Any], path: Path) -> TransformerConfig:
@@ -187,7 +169,8 @@ def _weights_from_marian(tensors: dict[str, Tensor], model: TransformerConfig, p
     return {name: tensor.float().contiguous() for name, tensor in weights.items()}
 
 
-def _weights_to_marian(weights: dict[str, Tensor], folder: ModelFolder[TranslatorDescription]) -> dict[str, Tensor]:
+def weights_to_marian(weights: dict[str, Tensor], folder: ModelFolder[TranslatorDescription]) -> dict[str, Tensor]:
+    """Rename and unpack all weights, for positions with all sines first; norms at the end of a stack are left out."""
     tensors = layers_to_marian(weights)
     source = weights["source_embedding.embedding.weight"]
     if folder.description.model.tying == "three_way":
@@ -202,17 +185,19 @@ def _weights_to_marian(weights: dict[str, Tensor], folder: ModelFolder[Translato
     return tensors
 
 
-def _exportable(model: ModelConfig) -> TransformerConfig:
+def exportable(model: ModelConfig) -> TransformerConfig:
+    """Return the shape of a model that Hugging Face's library has a class for, or refuse it."""
     if not isinstance(model, TransformerConfig):
-        raise UserError(f"A Marian model must be a Transformer, but this one is a {model.family}.")
-    if model.norm != "post":
-        raise UserError(f'A Marian model must have `norm = "post"`, but this one has "{model.norm}".')
+        raise UserError(f"A model for Hugging Face must be a Transformer, but this one is a {model.family}.")
     if not isinstance(model.positions, SinusoidalPositions):
-        raise UserError(f"A Marian model must have sinusoidal positions, but this one has {model.positions.kind} ones.")
+        raise UserError(
+            f"A model for Hugging Face must have sinusoidal positions, but this one has {model.positions.kind} ones."
+        )
     return model
 
 
-def _marian_config(folder: ModelFolder[TranslatorDescription], model: TransformerConfig) -> dict[str, object]:
+def marian_config(folder: ModelFolder[TranslatorDescription], model: TransformerConfig) -> dict[str, object]:
+    """Return the config.json of a Marian model."""
     special = folder.description.special_ids
     return {
         "architectures": ["MarianMTModel"],
@@ -232,7 +217,7 @@ def _marian_config(folder: ModelFolder[TranslatorDescription], model: Transforme
         "static_position_embeddings": True,
         "share_encoder_decoder_embeddings": model.tying == "three_way",
         "tie_word_embeddings": model.tying != "none",
-        "max_position_embeddings": _MAX_POSITIONS,
+        "max_position_embeddings": MAX_POSITIONS,
         "dropout": model.dropout,
         "attention_dropout": model.attention_dropout,
         "activation_dropout": model.hidden_dropout,
@@ -241,7 +226,6 @@ def _marian_config(folder: ModelFolder[TranslatorDescription], model: Transforme
         "eos_token_id": special.eos,
         "forced_eos_token_id": special.eos,
         "decoder_start_token_id": special.bos,
-        "num_beams": folder.description.decoding.beam_size,
     }
 
 

@@ -51,16 +51,22 @@ def read_marian_tokenizer(
     )
 
 
+def can_be_sentencepiece(tokenizer: Tokenizer) -> bool:
+    """Say whether Marian's tokenizer can be told to give our tokens, as it can for one that was imported."""
+    sides = tokenizer.source, tokenizer.target
+    return isinstance(tokenizer.normalization, CharacterMap) and all(
+        isinstance(side.segmentation, Scores) and not side.byte_ids for side in sides
+    )
+
+
 def write_marian_tokenizer(tokenizer: Tokenizer, out: Path, source_language: str, target_language: str) -> None:
-    """Write what Marian's tokenizer reads, as far as SentencePiece can express ours, and always our own file."""
-    # Under a name of its own: Hugging Face takes every tokenizer.json for one of theirs.
-    (out / "heedful_tokenizer.json").write_text(tokenizer.to_json(), encoding="utf-8")
+    """Write what Marian's tokenizer reads; only for one that SentencePiece can express."""
     _write_vocabulary(out / "vocab.json", tokenizer.source.vocabulary)
     if not tokenizer.shared:
         _write_vocabulary(out / "target_vocab.json", tokenizer.target.vocabulary)
     normalization = tokenizer.normalization
     for name, side in (("source.spm", tokenizer.source), ("target.spm", tokenizer.target)):
-        if isinstance(normalization, CharacterMap) and isinstance(side.segmentation, Scores) and not side.byte_ids:
+        if isinstance(normalization, CharacterMap) and isinstance(side.segmentation, Scores):
             model = SentencePieceModel(side.segmentation.pieces, normalization.charsmap)
             (out / name).write_bytes(write_sentencepiece(model))
     settings = {

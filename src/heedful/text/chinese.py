@@ -19,7 +19,7 @@ _IDEOGRAPHS = ((0x3400, 0x4DC0), (0x4E00, 0xA000), (0x20000, 0x32400))
 
 _ANY_IDEOGRAPH = re.compile(f"[{HAN}]")
 
-_PARTICLE = re.compile("(?<![名显卓昭原专巨土编论遗译])著(?![名作者称述书录])")
+PARTICLE = re.compile("(?<![名显卓昭原专巨土编论遗译])著(?![名作者称述书录])")
 """著 where it is no word about writing or fame, such as 著名 or 显著: there it stays in simplified text as well."""
 
 
@@ -72,7 +72,7 @@ def learn_character_table() -> CharacterTable:
 
 
 def _mainland_spelling(text: str) -> str:
-    return _PARTICLE.sub("着", text.replace("妳", "你"))
+    return PARTICLE.sub("着", text.replace("妳", "你"))
 
 
 @cache

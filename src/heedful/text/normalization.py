@@ -25,6 +25,12 @@ _FULL_WIDTH = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
 _FULL_WIDTH_SHIFT = 0xFEE0
 
 
+def full_width_letters() -> dict[str, str]:
+    """Return full-width Latin letters and digits, with the ordinary ones they are."""
+    ranges = ((0xFF10, 0xFF1A), (0xFF21, 0xFF3B), (0xFF41, 0xFF5B))
+    return {chr(code): chr(code - _FULL_WIDTH_SHIFT) for first, end in ranges for code in range(first, end)}
+
+
 class Normalization(Protocol):
     """A way to make equal what should be read as equal."""
 
