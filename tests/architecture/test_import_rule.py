@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decoding": set(),  # it knows a Protocol, so that any model, and any engine, can be searched
     "evaluation": {"decoding", "models", "nn"},
     "training": {"data", "models", "nn"},  # of data only what a batch is: see the test below
-    "interop": {"text", "data", "nn", "models", "storage", "decoding", "evaluation", "training"},
+    "interop": {"text", "data", "corpora", "nn", "models", "storage", "decoding", "evaluation", "training"},
     "tasks": {"text", "data", "nn", "models", "storage", "engines", "decoding", "evaluation", "training"},
     "insight": {"text", "nn", "models", "storage", "decoding", "evaluation", "training", "tasks"},
     "documents": {"text", "tasks"},

@@ -24,6 +24,7 @@ from heedful.cli.evaluate import evaluate
 from heedful.cli.explain import explain
 from heedful.cli.export import export
 from heedful.cli.generate import generate
+from heedful.cli.get import get
 from heedful.cli.import_ import import_
 from heedful.cli.info import info
 from heedful.cli.serve import serve
@@ -65,6 +66,7 @@ app.command("check")(check)
 app.command("clean")(clean)
 app.command("info")(info)
 app.command("demo")(demo)
+app.command("get")(get)
 app.command("import")(import_)
 app.command("export")(export)
 

@@ -15,12 +15,13 @@ import re
 import ssl
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from heedful import __version__
 from heedful.errors import HeedfulError
@@ -32,6 +33,7 @@ USER_AGENT = f"Mozilla/5.0 (compatible; heedful/{__version__})"
 NO_ROOM = "Free some space or choose another `--out`, then run the same command again: what has arrived is kept."
 """What to do when a download cannot be written."""
 
+_AUTHORIZATION = "Authorization"
 _BLOCK = 1 << 16
 _LONGEST_WAIT = 60.0
 _PASSING_STATUSES = {408, 425, 429, 500, 502, 503, 504}
@@ -69,6 +71,14 @@ class Version:
     num_bytes: int | None
 
 
+class RefusedError(HeedfulError):
+    """The server answers, and will go on answering, that there is no such file for us."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 class _PassingFailureError(Exception):
     """Another try may succeed; `wait` is what the server asked for."""
 
@@ -77,15 +87,20 @@ class _PassingFailureError(Exception):
         self.wait = wait
 
 
-def download(url: str, path: Path, *, max_bytes: int, listener: Listener, back_off: BackOff) -> Version:
-    """Fetch `url` to `path`, going on where an earlier try has stopped; a file that is there is not fetched again."""
+def download(
+    url: str, path: Path, *, max_bytes: int, listener: Listener, back_off: BackOff, token: str | None = None
+) -> Version:
+    """Fetch `url` to `path`, going on where an earlier try has stopped; a file that is there is not fetched again.
+
+    A `token` is shown to the server of `url` and to no other, wherever that one redirects to.
+    """
     partial = _Partial(path)
     if path.exists() and (version := partial.version()) is not None:
         return version
     furthest, num_failures = partial.num_bytes(), 0
     while True:
         try:
-            _transfer(url, partial, max_bytes, listener, back_off.timeout)
+            _transfer(_request(url, token), partial, max_bytes, listener, back_off.timeout)
             return partial.finish()
         except _PassingFailureError as failure:
             # While every try brings the file further, there is no reason to lose patience.
@@ -157,16 +172,26 @@ class _Partial:
         return version
 
 
-def _transfer(url: str, partial: _Partial, max_bytes: int, listener: Listener, timeout: float) -> None:
+def _request(url: str, token: str | None) -> urllib.request.Request:
+    headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - _web() opens nothing but HTTP
+    if token is not None:
+        request.add_unredirected_header(_AUTHORIZATION, f"Bearer {token}")
+    return request
+
+
+def _transfer(
+    request: urllib.request.Request, partial: _Partial, max_bytes: int, listener: Listener, timeout: float
+) -> None:
     """Bring the partial file to its end in one request, or raise _PassingFailureError."""
+    url = request.full_url
     known = partial.resumable(url)
     start = 0 if known is None else partial.num_bytes()
     if known is not None and start == known.num_bytes:
         return  # it was whole already; only its name was missing
-    headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
     if known is not None:
-        headers |= {"Range": f"bytes={start}-", "If-Range": str(known.validator)}
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - _web() opens nothing but HTTP
+        request.add_header("Range", f"bytes={start}-")
+        request.add_header("If-Range", str(known.validator))
     with _answer(request, partial, timeout) as response:
         if known is not None and response.status == 206:
             _check_continuation(response, partial, start, known)
@@ -183,6 +208,31 @@ def _transfer(url: str, partial: _Partial, max_bytes: int, listener: Listener, t
         partial.append(_blocks(response, start, version, max_bytes, partial, listener))
 
 
+class _Redirections(urllib.request.HTTPRedirectHandler):
+    """Follows redirections; a token goes along to the server it was meant for, never to another."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        """Return the request for the new address."""
+        further = super().redirect_request(req, fp, code, msg, headers, newurl)
+        token = req.unredirected_hdrs.get(_AUTHORIZATION)
+        if further is not None and token is not None and _origin(further.full_url) == _origin(req.full_url):
+            further.add_unredirected_header(_AUTHORIZATION, token)
+        return further
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urllib.parse.urlsplit(url)
+    return parts.scheme, parts.netloc.lower()
+
+
 def _web() -> urllib.request.OpenerDirector:
     """Return what opens HTTP and nothing else, also after a redirection: no file of this machine, no FTP."""
     opener = urllib.request.OpenerDirector()
@@ -190,7 +240,7 @@ def _web() -> urllib.request.OpenerDirector:
         urllib.request.ProxyHandler(),
         urllib.request.HTTPHandler(),
         urllib.request.HTTPSHandler(),
-        urllib.request.HTTPRedirectHandler(),
+        _Redirections(),
         urllib.request.HTTPDefaultErrorHandler(),
         urllib.request.HTTPErrorProcessor(),
         urllib.request.UnknownHandler(),
@@ -213,9 +263,10 @@ def _answer(request: urllib.request.Request, partial: _Partial, timeout: float) 
             raise _PassingFailureError("the server's file is shorter than what is here, so it has changed") from error
         if error.code in _PASSING_STATUSES:
             raise _PassingFailureError(status, _retry_after(error.headers.get("Retry-After"))) from error
-        raise HeedfulError(
+        raise RefusedError(
             f"{url} could not be fetched: {status}. The publisher may have moved the file; "
-            "`--from URL` fetches it from a mirror."
+            "`--from URL` fetches it from a mirror.",
+            error.code,
         ) from error
     except (OSError, http.client.HTTPException) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error

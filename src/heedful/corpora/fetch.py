@@ -51,7 +51,7 @@ def fetch_corpus(
         verify_corpus(folder)
         return False
     waiting = out / f".download-{corpus.name}"
-    with _alone_in(waiting):
+    with alone_in(waiting):
         for stale in out.glob(f".{corpus.name}.partial-*"):
             shutil.rmtree(stale, ignore_errors=True)
         fetched = [_fetch(item, waiting, mirror, listener, back_off or BackOff()) for item in corpus.downloads]
@@ -135,7 +135,7 @@ def _notice(corpus: PublicCorpus) -> str:
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
+def alone_in(folder: Path) -> Iterator[None]:
     """Keep other processes from writing the same partial files; the lock ends with the process."""
     with writing(folder, remedy=NO_ROOM):
         folder.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,9 @@ def _lock(descriptor: int, folder: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise UserError(f"{folder} is in use by another `heedful data`. Wait until that one is done.") from None
+        raise UserError(
+            f"{folder} is in use by another command that fetches the same. Wait until that one is done."
+        ) from None
     except OSError as error:  # a network disk whose server keeps no locks
         raise HeedfulError(
             f"{folder} could not be locked: {error.strerror}. Choose an `--out` on a disk whose files can be locked."

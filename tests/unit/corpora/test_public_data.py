@@ -140,7 +140,7 @@ def test_two_at_once_do_not_write_the_same_part(out: Path) -> None:
     (out / ".download-dogs").mkdir(parents=True)
     with (out / ".download-dogs" / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(UserError, match="is in use by another `heedful data`"):
+        with pytest.raises(UserError, match="is in use by another command"):
             fetch("http://127.0.0.1:9", out)
 
 

@@ -16,7 +16,6 @@ from heedful.config.translation import TranslationRun
 from heedful.data.readers import Pair, read_pairs
 from heedful.errors import UserError, nearest
 from heedful.evaluation.scores import tokenizer_of
-from heedful.storage.locate import means_bundled
 from heedful.tasks.run_folder import CONFIG
 from heedful.tasks.translation.data import direction_of
 
@@ -70,7 +69,7 @@ def run_of(model: Path | None, config: Path | None = None) -> TranslationRun | N
     """
     if config is not None and not config.is_dir():
         return load_config(config)
-    own = None if model is None or means_bundled(model) else model
+    own = model if model is not None and model.exists() else None  # a name is no place
     place = own if config is None else config
     for folder in () if place is None else (place, place.parent):
         if (folder / CONFIG).is_file():
