@@ -12,6 +12,8 @@ from heedful.documents.wrapping import break_into, unwrap
 
 _TIMES = re.compile(r"\s*(?:\d+:)?\d{1,2}:\d\d[,.]\d{1,3}\s*-->\s*(?:\d+:)?\d{1,2}:\d\d[,.]\d{1,3}")
 _TAG = re.compile(r"<(/?)[A-Za-z\d][^<>]*>|\{\\[^{}]*\}")
+_CLOSING = re.compile(r"(?:\s*</[^<>]*>)+")
+_OPENING = re.compile(r"(?:<[A-Za-z][^<>]*>\s*)+\Z")
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 _SPEAKERS = ("-", "–", "—", "－")
 
@@ -32,7 +34,7 @@ def read(data: bytes, _: str) -> Document:
         for group, (tags, _), segments in zip(groups, made, translations, strict=True):
             # Spaces inside a tag are no place to break a line at.
             whole = join([" ".join(segment.splitlines()) for segment in segments], [t.replace(" ", "\0") for t in tags])
-            broken = [line.replace("\0", " ") for line in break_into(whole, len(group))]
+            broken = [line.replace("\0", " ") for line in _with_their_tags(break_into(whole, len(group)))]
             # A cue ends at a blank line: what is left over is the last line's, and none stays empty.
             for number, line in zip(group, broken, strict=False):
                 fresh[number] = line.replace("-->", "→")
@@ -43,6 +45,22 @@ def read(data: bytes, _: str) -> Document:
         return "".join(kept).encode(encoding)
 
     return Document(tuple(passage for _, passage in made), write)
+
+
+def _with_their_tags(lines: Sequence[str]) -> list[str]:
+    """Put tags back to the words that a break parted them from: closing ones behind, opening ones before."""
+    settled = list(lines[:1])
+    for line in lines[1:]:
+        closing = _CLOSING.match(line)
+        if closing is not None:
+            settled[-1] = settled[-1].rstrip() + closing[0].replace(" ", "")
+            line = line[closing.end() :].lstrip()
+        opening = _OPENING.search(settled[-1])
+        if opening is not None:
+            settled[-1] = settled[-1][: opening.start()].rstrip()
+            line = opening[0].replace(" ", "") + line
+        settled.append(line)
+    return [line for line in settled if line]
 
 
 def _cues(lines: Sequence[str]) -> list[list[int]]:

@@ -94,6 +94,25 @@ def test_subtitles_keep_numbers_times_and_tags(name: str, source: str, translate
     assert len(done.split("\n")) == len(source.split("\n"))
 
 
+def test_a_break_does_not_part_a_tag_from_its_words() -> None:
+    cue = "1\n00:00:01,000 --> 00:00:02,000\n<i>one two three</i> four\nfive <b>six seven</b> eight nine\n"
+    document = format_of("film.srt").read(cue.encode(), "de")
+    for segments in (
+        ("", "eins zwei drei vier", " fünf ", " sechs", ""),
+        ("", "eins ", " zwei drei vier fünf ", " sechs ", ""),
+        ("", "eins zwei drei vier fünf ", "", " sechs sieben acht neun zehn", ""),
+        ("eins zwei drei vier ", " fünf sechs sieben ", "", "", ""),
+        ("", "eins zwei drei vier ", " fünf", "", ""),
+    ):
+        done = document.write([segments]).decode()
+        for line in done.split("\n"):
+            assert not re.match(r"\s*</", line), done
+            assert not re.search(r"<[a-z]>\s*$", line), done
+        assert re.findall(r"<[^>]*>", done) == ["<i>", "</i>", "<b>", "</b>"]
+        words = re.sub(r"<[^>]*>", " ", done).split()[4:]
+        assert words == " ".join(segments).split()
+
+
 def test_a_catalogue_keeps_its_messages_and_its_translations() -> None:
     source = SAMPLES["messages.po"].decode().replace('msgid "Open"\nmsgstr ""', 'msgid "Open"\nmsgstr "Öffnen"')
     done = translated("messages.po", data=source.encode()).decode()
