@@ -1,5 +1,6 @@
 """The model, the tokenizer and the search against Hugging Face's Marian with the same weights."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,25 @@ def test_exported_folder_is_the_imported_one(
     for text in make_sentences(100, seed=8) + HARD_TEXTS:
         assert back(text)["input_ids"] == tokenizer(text)["input_ids"]
         assert back(text_target=text)["input_ids"] == tokenizer(text_target=text)["input_ids"]
+
+
+def test_a_folder_with_pickled_weights_goes_there_and_back(folder: Path, theirs: MarianMTModel, tmp_path: Path) -> None:
+    pickled = tmp_path / "pickled"
+    shutil.copytree(folder, pickled, ignore=shutil.ignore_patterns("model.safetensors"))
+    torch.save(theirs.state_dict(), pickled / "pytorch_model.bin")
+    imported = import_marian(pickled)
+    export_huggingface(imported, tmp_path / "back")
+    back = MarianMTModel.from_pretrained(tmp_path / "back").eval()
+    source_ids, source_mask = padded(imported)
+    target_ids = torch.randint(1, 100, (12, 7), generator=torch.Generator().manual_seed(4))
+    given = {"input_ids": source_ids, "attention_mask": source_mask.long(), "decoder_input_ids": target_ids}
+    with torch.no_grad():
+        expected = theirs(**given).logits
+        assert torch.equal(back(**given).logits, expected)
+        torch.testing.assert_close(
+            restore_model(imported)(source_ids, source_mask, target_ids), expected, atol=1e-5, rtol=1e-5
+        )
+    first, second = (MarianTokenizer.from_pretrained(path) for path in (folder, tmp_path / "back"))
+    ours = Tokenizer.from_json(imported.tokenizer_json)
+    for text in make_sentences(100, seed=11) + HARD_TEXTS:
+        assert first(text)["input_ids"] == second(text)["input_ids"] == ours.encode_source(text)

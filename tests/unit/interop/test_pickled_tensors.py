@@ -5,6 +5,8 @@ import os
 import pickle
 import random
 import struct
+import subprocess
+import sys
 import time
 import zipfile
 from collections import OrderedDict
@@ -106,6 +108,58 @@ def test_hostile_files_run_nothing_and_get_a_sentence(tmp_path: Path) -> None:
         (archive_of if number % 2 else stream_of)(path, program)
         with pytest.raises(UserError, match=r"Nothing of it was run\.$"):
             read_pickled_tensors(path)
+    assert not trap.exists()
+
+
+TRIPWIRE = """
+import sys, pathlib
+from heedful.errors import UserError
+from heedful.interop.pickled_tensors import read_pickled_tensors
+
+FORBIDDEN = ("exec", "compile", "import", "os.", "subprocess.", "pickle.", "marshal.", "ctypes.", "socket.", "shutil.")
+HARMLESS = ("os.listdir", "os.scandir", "os.fspath")
+tripped, is_armed = [], False
+
+def tripwire(event, arguments):
+    writes = event == "open" and isinstance(arguments[1], str) and arguments[1][:1] not in ("r", "")
+    if is_armed and (writes or event.startswith(FORBIDDEN)) and event not in HARMLESS:
+        tripped.append((event, str(arguments)[:200]))
+
+def read(path):
+    try:
+        read_pickled_tensors(path)
+    except UserError as refusal:
+        assert str(refusal).endswith("Nothing of it was run."), refusal
+        return 0
+    return 1
+
+files = sorted(pathlib.Path(sys.argv[1]).iterdir())
+assert read(files[0]) == 1 and not any(map(read, files[1:3]))  # whatever is imported late, is now
+sys.addaudithook(tripwire)
+is_armed = True
+assert sum(map(read, files)) == 1, "all but the sound one are refused"
+is_armed = False
+assert not tripped, tripped
+is_armed = True
+eval("1 + 1")
+is_armed = False
+assert tripped, "the wire is not connected"
+print(len(files) - 1)
+"""
+
+
+def test_a_process_that_reads_hostile_files_does_nothing_but_read(tmp_path: Path) -> None:
+    """Python's own audit events are the tripwire: code compiled or run, modules, processes, sockets, files written."""
+    folder, trap = tmp_path / "files", tmp_path / "trap"
+    folder.mkdir()
+    torch.save(state(), folder / "0000")
+    for number, program in enumerate(wicked_programs(trap), start=1):
+        (archive_of if number % 2 else stream_of)(folder / f"{number:04}", program)
+    done = subprocess.run(
+        [sys.executable, "-c", TRIPWIRE, str(folder)], capture_output=True, encoding="utf-8", check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 300
     assert not trap.exists()
 
 
