@@ -23,6 +23,10 @@ thank you for your letter. I was very happy to hear from you! How is your wife?
 
 See you soon."""
 LONG = f"{LETTER}\n\n" * 4
+POEM = """The sun goes down behind the trees,
+    the birds are going home.
+
+Who is knocking at my door?"""
 
 
 def posted(server: ServerProcess, path: str, body: dict[str, Any]) -> bytes:
@@ -31,7 +35,7 @@ def posted(server: ServerProcess, path: str, body: dict[str, Any]) -> bytes:
     return answer
 
 
-@pytest.mark.parametrize("text", [LETTER, LONG], ids=["short", "long"])
+@pytest.mark.parametrize("text", [LETTER, LONG, POEM], ids=["short", "long", "poem"])
 @pytest.mark.parametrize("target", ["de", "zh"])
 def test_a_text_is_the_same_wherever_it_is_translated(
     visited: Callable[..., Any], bundled_server: ServerProcess, text: str, target: str

@@ -50,7 +50,7 @@ class Limits:
     max_checkpoint_parameters: int = 100_000_000
     """Of the checkpoints that are kept loaded, together: 400 MB; the last one asked for is kept whatever its size."""
 
-    max_queued_items: int = 512
+    max_queued_items: int = 2_048
     max_queued_tokens: int = 16_384
     """Of one model: about what two slow cores translate within a third of the deadline. One client may have all of it;
     when it is full, others still have their share."""

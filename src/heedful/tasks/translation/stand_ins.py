@@ -12,6 +12,10 @@ import re
 from dataclasses import dataclass, replace
 
 from heedful.text.fixed_parts import MASK, Masked, is_loose, mask_fixed_parts
+from heedful.text.sentence_ends import AFTER_ORDINAL
+
+_ITEM = re.compile(r"(?:\(?\d{1,3}[.)]|\(?[A-Za-z]\)|（\d{1,3}）)\s+(?=\S)")
+"""The number of an item of a list, which models like to leave out."""
 
 FAMILIES: tuple[tuple[str, ...], ...] = (
     ("371", "826", "594", "283", "647", "952", "438", "719", "165", "346", "873", "529"),
@@ -67,7 +71,7 @@ def readings_of(masked: Masked) -> list[Reading]:
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands around a sentence and is none of it: emoji, tags."""
+    """What stands around a sentence and is none of it: emoji, tags, the number of an item."""
 
     before: str
     inner: Masked
@@ -75,13 +79,15 @@ class Frame:
 
 
 def framed(masked: Masked) -> Frame:
-    """Cut off loose parts at both ends of a sentence, with the white space beside them."""
+    """Cut off loose parts at both ends of a sentence, and the number of an item, with the white space beside them."""
     text, parts = masked.text, list(masked.parts)
     before = after = ""
     while parts and text.startswith(MASK) and is_loose(parts[0]):
         rest = text[1:].lstrip()
         before += parts.pop(0) + text[1 : len(text) - len(rest)]
         text = rest
+    if (item := _ITEM.match(text)) and not AFTER_ORDINAL.match(text, item.end()):
+        before, text = before + item[0], text[item.end() :]
     while parts and text.endswith(MASK) and is_loose(parts[-1]):
         rest = text[:-1].rstrip()
         after = text[len(rest) : -1] + parts.pop() + after
