@@ -37,6 +37,11 @@ def test_it_translates_what_it_has_learned(heedful: Command, run: Path) -> None:
     assert "A recurrent network that translates from en into de" in (run / "model" / "README.md").read_text()
 
 
+def test_its_words_are_linked(heedful: Command, run: Path) -> None:
+    result = heedful("translate", "--model", run, "--alignment", "pharaoh", TEXT)
+    assert result.stdout.decode() == "zehn häuser ||| 0-0 1-1\n"
+
+
 def test_it_is_scored(heedful: Command, run: Path) -> None:
     result = heedful("evaluate", run, "--json", cwd=run.parents[1])
     assert result.returncode == 0, result.stderr.decode()

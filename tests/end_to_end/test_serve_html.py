@@ -52,4 +52,7 @@ def test_damaged_markup_is_no_reason_to_fail(bundled_server: ServerProcess, text
 def test_what_html_has_no_place_for_is_refused(bundled_server: ServerProcess) -> None:
     body = {"q": "<b>a</b>", "source": "en", "target": "de", "format": "html", "alternatives": 2}
     status, answer = post(bundled_server, "/translate", body)
-    assert (status, answer["error"]) == (400, '`alternatives` and `details` must be left out with `format` "html".')
+    assert (status, answer["error"]) == (
+        400,
+        '`alternatives`, `details` and `alignment` must be left out with `format` "html".',
+    )

@@ -1,7 +1,7 @@
 """Options of `heedful translate` that say how a translation is searched for."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -32,6 +32,10 @@ Diverse = Annotated[
 LeastRisk = Annotated[
     int | None,
     typer.Option("--mbr", metavar="N", min=2, help="Of N candidates, or samples, what is most like all others."),
+]
+WordLinks = Annotated[
+    Literal["pharaoh", "json"] | None,
+    typer.Option("--alignment", help="Also which words became which: after |||, or with --json."),
 ]
 GlossaryFile = Annotated[
     Path | None,

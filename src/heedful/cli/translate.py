@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from heedful.cli.translate_files import FileOptions, named_files, translate_file
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from heedful.tasks.translation.translated import Translation
     from heedful.text.lines import LineReader
@@ -37,6 +37,7 @@ def translate(
     diverse: search_options.Diverse = None,
     mbr: search_options.LeastRisk = None,
     glossary: search_options.GlossaryFile = None,
+    alignment: search_options.WordLinks = None,
     as_json: options.Json = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the translation of a file goes; else beside it.")
@@ -52,17 +53,17 @@ def translate(
     object with the translation, its score, its alternatives, the languages and
     warnings: what is doubtful about it.
 
+    With --alignment pharaoh, a line ends in ||| and pairs such as 0-0 1-2: which
+    word became which. Words stand between spaces; a Chinese character is one.
+
     A FILE may be txt, md, html, srt, vtt, po, xlf, tmx, json, docx, odt or epub.
     What is not text stays as it is, and nothing is overwritten.
     """
-    if n_best > 1 and not as_json:
-        raise UserError("`--n-best` must be 1 without --json, because one line in is one line out. Add --json.")
-    if diverse is not None and not as_json:
-        raise UserError("`--diverse` must go with --json, because one line in is one line out. Add --json.")
+    as_json = as_json or alignment == "json"
+    _check_for_lines(1 if as_json else n_best, None if as_json else diverse)
     file_options = FileOptions(out, resume)
     files = named_files(text or (), file_options, as_json=as_json)
-    if files and prefix:
-        raise UserError("`--prefix` must be left out with files, which have many sentences to begin.")
+    _check_for_files(files, prefix, alignment)
     from heedful.tasks.translation.glossary import NO_TERMS, load_glossary
     from heedful.tasks.translation.load import load_translator
     from heedful.tasks.translation.request import SearchOptions, TranslationRequest
@@ -76,6 +77,7 @@ def translate(
         length_penalty=length_penalty,
         prefix=prefix,
         glossary=NO_TERMS if glossary is None else load_glossary(glossary),
+        alignment=alignment is not None,
     )
     chosen = SearchOptions(
         sample=sample,
@@ -93,16 +95,35 @@ def translate(
         translate_files(files, translator, request, file_options, model_name=model_name)
         return
     reader = None if text else read_lines(open_stdin())
-    _write_all(translator.translate_lines(text or reader or (), request), as_json=as_json)
+    _write_all(translator.translate_lines(text or reader or (), request), alignment, as_json=as_json)
     if reader is not None and reader.num_bad:
         warn(_about_bad_lines(reader))
 
 
-def _write_all(translations: "Iterable[Translation]", *, as_json: bool) -> None:
+def _check_for_lines(n_best: int, diverse: int | None) -> None:
+    """Refuse what gives more than a line."""
+    if n_best > 1:
+        raise UserError("`--n-best` must be 1 without --json, because one line in is one line out. Add --json.")
+    if diverse is not None:
+        raise UserError("`--diverse` must go with --json, because one line in is one line out. Add --json.")
+
+
+def _check_for_files(files: "Sequence[Path]", prefix: str, alignment: str | None) -> None:
+    """Refuse what is only for texts, where there are files."""
+    if files and prefix:
+        raise UserError("`--prefix` must be left out with files, which have many sentences to begin.")
+    if files and alignment is not None:
+        raise UserError("`--alignment` must be left out with files, which have no place for it.")
+
+
+def _write_all(translations: "Iterable[Translation]", alignment: str | None, *, as_json: bool) -> None:
     """Write translations as they come, and what is doubtful about them."""
     num_doubtful = 0
     for number, translation in enumerate(translations, start=1):
-        write_line(_as_json(translation) if as_json else translation.text)
+        if as_json:
+            write_line(_as_json(translation, alignment))
+        else:
+            write_line(translation.text if alignment is None else _with_links(translation))
         flush()
         num_doubtful += bool(translation.warnings)
         for warning in translation.warnings if num_doubtful <= _MOST_WARNED else ():
@@ -115,9 +136,16 @@ _MOST_WARNED = 20  # lines whose warnings are said one by one; of a large file t
 _OTHER_LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 
 
-def _as_json(translation: "Translation") -> str:
+def _with_links(translation: "Translation") -> str:
+    """Write each line of a translation with the numbers of the words that belong together."""
+    from heedful.tasks.translation.word_alignment import alignment_of
+
+    return "\n".join(f"{line.target} ||| {line.pharaoh()}".rstrip() for line in alignment_of(translation).lines())
+
+
+def _as_json(translation: "Translation", alignment: str | None) -> str:
     """Write one translation as one line; floats that are no numbers have no JSON and become null."""
-    fields = {
+    fields: dict[str, Any] = {
         "source": translation.source,
         "translation": translation.text,
         "score": _number(translation.score),
@@ -138,6 +166,11 @@ def _as_json(translation: "Translation") -> str:
         "warnings": [warning.message for warning in translation.warnings],
         "warning_codes": [warning.code for warning in translation.warnings],
     }
+    if alignment is not None:
+        from heedful.tasks.translation.word_alignment import alignment_of
+
+        links = alignment_of(translation)
+        fields["alignment"] = links.pharaoh() if alignment == "pharaoh" else links.as_dict()
     # Readable text, and one line also for those who break lines at more than "\n".
     return json.dumps(fields, ensure_ascii=False).translate(_OTHER_LINE_BREAKS)
 

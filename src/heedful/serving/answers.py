@@ -91,6 +91,7 @@ class TranslateRequest(WithTexts):
         None, ge=1, le=MAX_BEAM, description="Hypotheses kept per sentence; 1 is greedy; else as the model says."
     )
     details: bool = Field(False, description="Also scores, tokens and warnings.")
+    alignment: bool = Field(False, description="Also which words became which.")
     length_penalty: float | None = Field(None, ge=0, le=10, description="Above 0 favours longer translations.")
     prefix: Annotated[Text, Field(max_length=MAX_PREFIX)] = Field("", description="What each translation begins with.")
     sample: bool = Field(False, description="Draw the translation instead of searching the best.")
@@ -208,6 +209,14 @@ class Details(Message):
     warnings: list[dict[str, str]]
 
 
+class WordAlignment(Message):
+    """Words by their characters, first and last (without it), and links: two numbers of words and a weight."""
+
+    source_words: list[tuple[int, int]]
+    target_words: list[tuple[int, int]]
+    links: list[tuple[int, int, float]]
+
+
 class TranslateAnswer(Message):
     """What `POST /translate` gives: for a list of texts, each field is a list."""
 
@@ -216,6 +225,7 @@ class TranslateAnswer(Message):
     detected_language: DetectedLanguage | list[DetectedLanguage] | None = None
     details: list[Details] | list[list[Details]] | None = None
     warnings: list[dict[str, str]] | list[list[dict[str, str]]] | None = None
+    alignment: WordAlignment | list[WordAlignment] | None = None
 
 
 class TranslatedFile(Message):

@@ -24,8 +24,8 @@ async def translate_html(
     server: Server, engine: TranslationEngine, asked: TranslateRequest, wanted: TranslationRequest
 ) -> Response:
     """Translate texts that are HTML."""
-    if asked.alternatives or asked.details:
-        raise BadRequestError('`alternatives` and `details` must be left out with `format` "html".')
+    if asked.alternatives or asked.details or asked.alignment:
+        raise BadRequestError('`alternatives`, `details` and `alignment` must be left out with `format` "html".')
     if asked.diverse or asked.prefix:
         raise BadRequestError('`diverse` and `prefix` must be left out with `format` "html".')
     directions = engine.translator.directions

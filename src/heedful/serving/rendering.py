@@ -11,6 +11,7 @@ from heedful.serving.translating import SentenceDone, Written
 from heedful.serving.writing import Piece
 from heedful.tasks.classification.classifier import Classification
 from heedful.tasks.translation.translated import TranslatedUnit, Translation
+from heedful.tasks.translation.word_alignment import alignment_of
 from heedful.text.language_names import language_name
 from heedful.text.scripts import UNDETERMINED
 
@@ -25,6 +26,8 @@ def answer_of(asked: TranslateRequest, done: Sequence[Translation]) -> dict[str,
     if asked.details:
         answer["details"] = [[_details(unit) for unit in one.units] for one in done]
         answer["warnings"] = [to_json(one.warnings) for one in done]
+    if asked.alignment:
+        answer["alignment"] = [_alignment(one) for one in done]
     return {name: values[0] for name, values in answer.items()} if isinstance(asked.q, str) else answer
 
 
@@ -91,6 +94,11 @@ def _detected(one: Translation) -> dict[str, Any]:
     unnamed = UNDETERMINED if any(warning.code == "unknown_language" for warning in one.warnings) else "en"
     language = one.source_language or unnamed
     return {"language": language, "confidence": known if confidence is None else percent(confidence)}
+
+
+def _alignment(one: Translation) -> dict[str, Any]:
+    found = alignment_of(one)
+    return {"sourceWords": found.source_words, "targetWords": found.target_words, "links": found.pairs()}
 
 
 def _details(unit: TranslatedUnit) -> Any:

@@ -123,7 +123,7 @@ class TranslationEngine(Workplace):
     ) -> Sequence[TranslatedUnit]:
         # A translator of its own: others may have their turn in the middle of it.
         generator = Interruptible(self.translator.generator, is_abandoned, on_tokens)
-        interruptible = replace(self.translator, generator=generator)
+        interruptible = replace(self.translator, generator=generator, reference=lambda: self.translator.readable_model)
         return interruptible.translate_units(units, request)
 
 

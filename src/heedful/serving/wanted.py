@@ -16,6 +16,7 @@ def wanted_by(asked: TranslateRequest) -> TranslationRequest:
         length_penalty=asked.length_penalty,
         prefix=asked.prefix,
         glossary=Glossary(tuple(Entry(source, (target,)) for source, target in asked.glossary)),
+        alignment=asked.alignment,
     )
     options = SearchOptions(
         sample=asked.sample,

@@ -8,6 +8,7 @@ left out. Knows tokenizers and models; knows no search.
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from heedful.models.attention_weights import forced_pass
 from heedful.models.interfaces import EncoderDecoder
@@ -32,10 +33,45 @@ def links_between(
     model: EncoderDecoder, tokenizer: Tokenizer, source: str, target: str, language: str | None
 ) -> list[Link]:
     """Align a text with its translation into a language; none where the model does not look at the source."""
+    found = attention_between(model, tokenizer, source, target, language)
+    if found is None:
+        return []
+    is_text = found.is_text_read
+    if not is_text.any():
+        return []
+    best = found.weights.masked_fill(~is_text, -1.0).argmax(dim=-1).tolist()
+    return [
+        Link(token.start, token.end, found.read[place].start, found.read[place].end)
+        for token, place in zip(found.written, best, strict=True)
+        if not token.is_special and token.end > token.start
+    ]
+
+
+@dataclass(frozen=True)
+class Looks:
+    """The tokens of a text and of its translation, and how much each written one looks at each that was read."""
+
+    read: list[Token]
+    written: list[Token]
+    weights: Tensor
+    """[target_len, source_len]"""
+
+    @property
+    def is_text_read(self) -> Tensor:
+        """Say for each token that was read whether it is text, [source_len]."""
+        return torch.tensor(
+            [not token.is_special and token.end > token.start for token in self.read], device=self.weights.device
+        )
+
+
+def attention_between(
+    model: EncoderDecoder, tokenizer: Tokenizer, source: str, target: str, language: str | None
+) -> Looks | None:
+    """Let a model look from a translation at its text; None where it does not look, or they are too long."""
     read = _spans(source_tokens(tokenizer, source, language if tokenizer.languages else None), source)
     output_ids = tokenizer.encode_target(target)
     if max(len(read), len(output_ids)) > MAX_TOKENS:
-        return []
+        return None
     written = _spans(target_tokens(tokenizer, output_ids), target)
     device = next(model.parameters()).device
     _, weights = forced_pass(
@@ -46,17 +82,8 @@ def links_between(
     )
     uses = [use for use in model.attention_uses() if (use.looks_from, use.looks_at) == ("target", "source")]
     if not uses:
-        return []
-    mean = weights[uses[-1].name][-1, 0].mean(dim=0)  # [target_len, source_len]
-    is_text = torch.tensor([not token.is_special and token.end > token.start for token in read], device=device)
-    if not is_text.any():
-        return []
-    best = mean.masked_fill(~is_text, -1.0).argmax(dim=-1).tolist()
-    return [
-        Link(token.start, token.end, read[place].start, read[place].end)
-        for token, place in zip(written, best, strict=True)
-        if not token.is_special and token.end > token.start
-    ]
+        return None
+    return Looks(read, written, weights[uses[-1].name][-1, 0].mean(dim=0))  # [target_len, source_len]
 
 
 def _spans(tokens: list[Token], text: str) -> list[Token]:

@@ -66,6 +66,9 @@ class TranslationRequest:
     glossary: Glossary = NO_TERMS
     """What terms of the source become."""
 
+    alignment: bool = False
+    """Whether words are to be linked with those of the translation, at the cost of a pass of the model each way."""
+
     def after_planning(self) -> "TranslationRequest":
         """Return what is left to ask where texts are planned: units with the same can be translated together."""
         return replace(self, source=None, target=None, prefix="", glossary=NO_TERMS)

@@ -32,6 +32,22 @@ class Alternative:
 
 
 @dataclass(frozen=True)
+class WordLink:
+    """A word of a text and one of its translation that belong together, each by its characters."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+    weight: float
+    """How much speaks for it, from 0 to 1."""
+
+    def moved(self, source: int, target: int) -> "WordLink":
+        """Return it for texts that begin so many characters earlier."""
+        moved_source = self.source[0] + source, self.source[1] + source
+        moved_target = self.target[0] + target, self.target[1] + target
+        return WordLink(moved_source, moved_target, self.weight)
+
+
+@dataclass(frozen=True)
 class TranslatedUnit:
     """The translation of what the model read at once."""
 
@@ -40,6 +56,8 @@ class TranslatedUnit:
     """Best first; at least one."""
 
     warnings: tuple[OutputWarning, ...] = ()
+    links: tuple[WordLink, ...] = ()
+    """Which of its words became which, where that was asked for."""
 
     @property
     def text(self) -> str:

@@ -26,8 +26,16 @@ from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, OutputWarni
 from heedful.tasks.translation.keeping import translate_keeping
 from heedful.tasks.translation.plan import Planner, TextPlan, Unit
 from heedful.tasks.translation.request import MinimumRisk, TranslationRequest, one_request
-from heedful.tasks.translation.translated import Alternative, TranslatedUnit, Translation, assemble_all, combined
+from heedful.tasks.translation.translated import (
+    Alternative,
+    TranslatedUnit,
+    Translation,
+    WordLink,
+    assemble_all,
+    combined,
+)
 from heedful.tasks.translation.wishes import NO_WISHES, Wishes, continuation_ids
+from heedful.tasks.translation.word_alignment import composed, link_words
 from heedful.text.fixed_parts import Masked
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
@@ -201,6 +209,8 @@ class Translator:
             translate_masked=lambda masked, unit: self._translate_masked(masked, unit, request),
             align=self._links,
         )
+        if request.alignment:
+            done = [replace(one, links=self._word_links(unit, one)) for unit, one in zip(units, done, strict=True)]
         onward = [number for number, unit in enumerate(units) if len(unit.steps) > 1]
         if onward:
             parts_of = self.planner.units(
@@ -212,14 +222,22 @@ class Translator:
                 parts[:1] = [replace(part, wishes=units[number].wishes) for part in parts[:1]]
             later = iter(self.translate_units([part for parts in parts_of for part in parts], request))
             for number, parts in zip(onward, parts_of, strict=True):
-                done[number] = done[number].then([next(later) for _ in parts])
+                followed = [next(later) for _ in parts]
+                links = tuple(composed(done[number], followed)) if request.alignment else ()
+                done[number] = replace(done[number].then(followed), links=links)
         return done
 
     def _translate_masked(self, masked: Masked, unit: Unit, request: TranslationRequest) -> TranslatedUnit:
         """Translate what is left of a unit by its first step."""
         units = self.planner.units_of(masked, unit.steps[:1], unit.language)
         units[:1] = [replace(first, wishes=unit.wishes) for first in units[:1]] if len(unit.steps) == 1 else units[:1]
-        return combined(masked.whole, self.translate_units(units, request))
+        return combined(masked.whole, self.translate_units(units, replace(request, alignment=False)))
+
+    def _word_links(self, unit: Unit, found: TranslatedUnit) -> tuple[WordLink, ...]:
+        """Link the words of a unit with those of its translation by the first step."""
+        language = unit.language
+        back = language if (unit.steps[0], language) in self.directions.pairs and self.tokenizer.languages else None
+        return tuple(link_words(self.readable_model, self.tokenizer, found.source, found.text, (unit.steps[0], back)))
 
     def _links(self, source: str, target: str, unit: Unit) -> list[Link]:
         """Align a text with its translation, where there is a model to be looked into."""
