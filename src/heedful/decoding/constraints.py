@@ -58,9 +58,13 @@ class Constraints:
             return ordered.values[:, :count], ordered.indices[:, :count]
         # Each forbidden token may stand before the ones that are wanted, so as many more are asked for.
         log_probs, ids = model.step_best(state, token_ids, parents, count=count + self._spare)
-        if self._spare and not self._is_harmless(ids, step):
+        if not self._spare:
+            return log_probs, ids
+        if not self._is_harmless(ids, step):
             is_forbidden = (ids.unsqueeze(-1) == self._forbidden_at(step)).any(dim=-1)  # [rows, candidates]
             log_probs = log_probs.masked_fill(is_forbidden, -math.inf)
+        elif count == 1:  # the best of all is allowed, and greedy search need not look for it
+            return log_probs[:, :1], ids[:, :1]
         return log_probs, ids
 
     def distribution(

@@ -88,7 +88,7 @@ class Masked:
     def cut(self, pieces: Sequence[str]) -> list["Masked"]:
         """Give each of the pieces, which joined are the text, its own fixed parts."""
         if not self.parts:  # and a private character that somebody else has put there is none of ours
-            return [Masked(piece) for piece in pieces]
+            return [self] if len(pieces) == 1 else [Masked(piece) for piece in pieces]
         rest = iter(self.parts)
         return [Masked(piece, tuple(next(rest) for _ in range(piece.count(MASK)))) for piece in pieces]
 
@@ -99,11 +99,14 @@ class Masked:
 
     def stripped(self) -> "Masked":
         """Return it without white space around."""
-        return Masked(self.text.strip(), self.parts)
+        text = self.text.strip()
+        return self if text == self.text else Masked(text, self.parts)
 
     @property
     def has_words(self) -> bool:
         """Say whether anything is left to be translated."""
+        if self.text[:1].isalpha():
+            return True
         return any(unicodedata.category(character) in _OF_WORDS for character in self.text)
 
 

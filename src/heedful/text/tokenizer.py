@@ -126,6 +126,22 @@ class Tokenizer:
         """Return the spelling of a target id, to be shown."""
         return self.target.vocabulary[piece_id]
 
+    def target_pieces(self, piece_ids: Iterable[int]) -> list[str]:
+        """Return the spellings of target ids, to be shown."""
+        vocabulary = self.target.vocabulary
+        return [vocabulary[piece_id] for piece_id in piece_ids]
+
+    def num_unknown(self, source_ids: Sequence[int]) -> int:
+        """Return how many characters of a source have no piece: its unknown symbols, and first bytes of characters."""
+        if self._unknown_ids.isdisjoint(source_ids):
+            return 0
+        return sum(piece_id in self._unknown_ids for piece_id in source_ids)
+
+    @cached_property
+    def _unknown_ids(self) -> frozenset[int]:
+        first_bytes = [id_ for value, id_ in enumerate(self.source.byte_ids) if not 0x80 <= value < 0xC0]
+        return frozenset({self.unk_id, *first_bytes})
+
     def to_json(self) -> str:
         """Write everything down; see tokenizer_json.py for the format."""
         special_ids = SpecialIds(pad=self.pad_id, bos=self.bos_id, eos=self.eos_id, unk=self.unk_id)

@@ -94,7 +94,8 @@ class Int8Transformer:
         self.dim, self.num_encoder_layers = model.dim, len(model.encoder.layers)
         self.source_vocab_size = model.source_embedding.weight.size(0)
         self.vocab_size = model.output_projection.weight.size(0)
-        self.source_positions, self.target_positions = model.source_positions, model.target_positions
+        self._source_positions = _PositionTable(model.source_positions, model.dim)
+        self._target_positions = _PositionTable(model.target_positions, model.dim)
         _check_shapes(model, self.library.heedful_lanes())
         # While the engine packs them the tensors must stay alive, hence the list.
         alive: list[Tensor] = []
@@ -135,8 +136,8 @@ class Int8Transformer:
         lengths = source_mask.sum(dim=1)
         assert int(lengths.min()) > 0, "every sentence has at least its end symbol"
         assert 0 <= int(tokens.min()) <= int(tokens.max()) < self.source_vocab_size, "the engine does not check ids"
-        source = _position_table(self.source_positions, int(lengths.max()), self.dim)
-        target = _position_table(self.target_positions, max_len, self.dim)
+        source = self._source_positions.rows(int(lengths.max()))
+        target = self._target_positions.rows(max_len)
         handle = c_void_p()
         status = self.library.heedful_start(
             c_void_p(self.handle),
@@ -220,11 +221,21 @@ def _arguments(
     )
 
 
-def _position_table(positions: Positions, length: int, dim: int) -> Tensor:
-    """Return what `positions` adds to embeddings, [length, dim]."""
-    with torch.no_grad():
-        table: Tensor = positions(torch.zeros(1, length, dim))[0]
-    return table.float().contiguous()
+class _PositionTable:
+    """What positions add to embeddings, computed again only when more of them are needed than ever before."""
+
+    def __init__(self, positions: Positions, dim: int) -> None:
+        self._positions = positions
+        self._table = torch.empty(0, dim)  # [length, dim]
+
+    def rows(self, length: int) -> Tensor:
+        """Return at least the first `length` rows, [length, dim]."""
+        table = self._table
+        if len(table) < length:
+            with torch.no_grad():
+                table = self._positions(torch.zeros(1, length, table.size(1)))[0].float().contiguous()
+            self._table = table
+        return table
 
 
 def _check_shapes(model: Transformer, lanes: int) -> None:

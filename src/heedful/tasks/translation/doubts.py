@@ -163,8 +163,10 @@ def is_length_off(num_source_tokens: int, num_target_tokens: int) -> bool:
 
 def is_foreign(source: str, num_unknown: int) -> bool:
     """Say whether a good part of the source is made of characters that no piece of the vocabulary has."""
+    if not num_unknown:
+        return False
     num_characters = sum(not character.isspace() for character in source)
-    return num_unknown > 0 and num_unknown >= _UNKNOWN_SHARE * num_characters
+    return num_unknown >= _UNKNOWN_SHARE * num_characters
 
 
 def _loops(text: str) -> Iterator[tuple[int, int]]:

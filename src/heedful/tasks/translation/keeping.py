@@ -32,14 +32,14 @@ class Attempt(NamedTuple):
     number: int
     unit: Unit
     reading: Reading
-    source_ids: Sequence[int]
+    read: Unit
+    """The unit as the model reads it in this attempt: itself, where nothing stands in for anything."""
 
-    @property
-    def read(self) -> Unit:
-        """The unit as the model reads it in this attempt: itself, where nothing stands in for anything."""
-        if self.reading.text == self.unit.text:
-            return self.unit
-        return replace(self.unit, text=self.reading.text, source_ids=tuple(self.source_ids))
+
+def _attempt(number: int, unit: Unit, reading: Reading, source_ids: Sequence[int]) -> Attempt:
+    if reading.text == unit.text:
+        return Attempt(number, unit, reading, unit)
+    return Attempt(number, unit, reading, replace(unit, text=reading.text, source_ids=tuple(source_ids)))
 
 
 def translate_keeping(
@@ -56,7 +56,7 @@ def translate_keeping(
     }
     doubtful: dict[int, TranslatedUnit] = {}
     attempts = [
-        Attempt(number, unit, unit.readings[0], unit.source_ids)
+        _attempt(number, unit, unit.first_reading, unit.source_ids)
         for number, unit in enumerate(units)
         if number not in done and unit.source_ids
     ]
@@ -76,9 +76,11 @@ def translate_keeping(
             failed.append(attempt)
         turn += 1
         again = [one for one in failed if turn < len(one.unit.readings)]
+        if not again:  # almost always
+            break
         ids = encode([one.unit.readings[turn] for one in again], [one.unit.steps[0] for one in again])
         attempts = [
-            one._replace(reading=one.unit.readings[turn], source_ids=new) for one, new in zip(again, ids, strict=True)
+            _attempt(one.number, one.unit, one.unit.readings[turn], new) for one, new in zip(again, ids, strict=True)
         ]
     done = {**doubtful, **done}
     return [
@@ -89,6 +91,8 @@ def translate_keeping(
 def _kept(attempt: Attempt, found: TranslatedUnit) -> TranslatedUnit | None:
     """Put the fixed parts back into what was found; None when the translation lacks one."""
     unit, reading = attempt.unit, attempt.reading
+    if attempt.read is unit and not reading.stand_ins:
+        return found
     alternatives = []
     for one in found.alternatives:
         text = reading.restored(one.text)

@@ -63,6 +63,11 @@ class Unit:
         return readings_of(self.masked)
 
     @property
+    def first_reading(self) -> Reading:
+        """The first of `readings`, if there is one; where nothing is fixed, the others need not be made for it."""
+        return self.readings[0] if self.masked.parts else Reading(self.masked.text)
+
+    @property
     def has_words(self) -> bool:
         """Say whether there is anything to be translated."""
         return self.masked.has_words

@@ -80,6 +80,8 @@ class Frame:
 
 def framed(masked: Masked) -> Frame:
     """Cut off loose parts at both ends of a sentence, and the number of an item, with the white space beside them."""
+    if not masked.parts and not _ITEM.match(masked.text):  # as mostly
+        return Frame("", masked, "")
     text, parts = masked.text, list(masked.parts)
     before = after = ""
     while parts and text.startswith(MASK) and is_loose(parts[0]):

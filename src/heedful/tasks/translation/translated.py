@@ -4,7 +4,7 @@ Pure functions from a plan and what was found for its units to a `Translation`. 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from heedful.decoding import FinishReason
 from heedful.tasks.translation.doubts import OutputWarning
@@ -164,6 +164,8 @@ def _text_of(plan: TextPlan, chosen: Sequence[Alternative]) -> str:
 
 def joined_alternative(chosen: Sequence[Alternative], text: str) -> Alternative:
     """Add up the numbers of the units' alternatives that make a text."""
+    if len(chosen) == 1:
+        return chosen[0] if chosen[0].text == text else replace(chosen[0], text=text)
     reasons = [one.finish_reason for one in chosen]
     return Alternative(
         text=text,

@@ -7,7 +7,6 @@ the others. This file wires the tokenizer and the generator; it knows neither fr
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal, NamedTuple, Self, TypeVar
 
 import torch
@@ -275,7 +274,7 @@ class Translator:
         """Search for every part, neighbours in length together, and give the results in the order of `parts`."""
         tokenizer = self.tokenizer
         pieces = [
-            _Piece(ids, wish.prefix_ids(tokenizer), wish.term_ids(tokenizer))
+            _Piece(ids) if wish is NO_WISHES else _Piece(ids, wish.prefix_ids(tokenizer), wish.term_ids(tokenizer))
             for ids, wish in zip(parts, wishes, strict=True)
         ]
         free = [number for number, piece in enumerate(pieces) if not piece.terms]
@@ -295,20 +294,14 @@ class Translator:
     def _generate(self, pieces: Sequence["_Piece"], request: SearchRequest) -> list[list[Hypothesis]]:
         source_ids, source_mask = _pad([piece.source_ids for piece in pieces], self.tokenizer.pad_id)
         prefix_ids = [piece.prefix_ids for piece in pieces]
-        max_lengths = source_mask.sum(dim=1) + self.decoding.extra_tokens
+        max_lengths = [len(piece.source_ids) + self.decoding.extra_tokens for piece in pieces]
         if self.traits.max_positions is not None:
-            max_lengths = max_lengths.clamp(max=self.traits.max_positions)
-        request = replace(request, max_lengths=max_lengths.tolist(), prefix_ids=prefix_ids if any(prefix_ids) else None)
+            max_lengths = [min(length, self.traits.max_positions) for length in max_lengths]
+        request = replace(request, max_lengths=max_lengths, prefix_ids=prefix_ids if any(prefix_ids) else None)
         if pieces[0].terms:
             terms = [piece.terms for piece in pieces]
             request = replace(request, terms=terms, continuation_ids=continuation_ids(self.tokenizer))
         return self.generator.generate(source_ids.to(self.device), source_mask.to(self.device), request)
-
-    @cached_property
-    def _unknown_ids(self) -> frozenset[int]:
-        """One for each character without a piece: the unknown symbol, and first bytes of characters."""
-        first_bytes = [id_ for value, id_ in enumerate(self.tokenizer.source.byte_ids) if not 0x80 <= value < 0xC0]
-        return frozenset({self.tokenizer.unk_id, *first_bytes})
 
     def translated(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> TranslatedUnit:
         """Spell what was found for a unit, and look whether it is doubtful."""
@@ -331,10 +324,10 @@ class Translator:
             token_log_probs=alternatives[0].token_log_probs,
             finish_reason=alternatives[0].finish_reason,
             num_source_tokens=len(unit.source_ids),
-            num_unknown=sum(id_ in self._unknown_ids for id_ in unit.source_ids),
+            num_unknown=self.tokenizer.num_unknown(unit.source_ids),
         )
         warnings = tuple(find_warnings(output, low_confidence=self.traits.low_confidence))
-        if missing := unit.wishes.missing_in(output.text) if len(unit.steps) == 1 else []:
+        if unit.wishes.terms and len(unit.steps) == 1 and (missing := unit.wishes.missing_in(output.text)):
             message = f"the translation lacks terms of the glossary: {', '.join(missing)}."
             warnings = (*warnings, OutputWarning("missing_term", message))
         return TranslatedUnit(unit.text, alternatives, warnings)
@@ -342,7 +335,7 @@ class Translator:
     def _pieces(self, hypothesis: Hypothesis) -> list[str]:
         """Spell what was written, the end symbol included: it was chosen like every other token."""
         ids = [*hypothesis.token_ids, self.tokenizer.eos_id][: len(hypothesis.token_log_probs)]
-        return [self.tokenizer.target_piece(id_) for id_ in ids]
+        return self.tokenizer.target_pieces(ids)
 
 
 class _Piece(NamedTuple):
