@@ -7,7 +7,8 @@ improbable. To what the model would write, each output adds what brings it neare
 by a slot or two, so that a beam of one can do it as well.
 
 The likeliest tokens of a model can be had much faster than the probabilities of all, so what a term needs is first
-looked for among them. A sentence for which that does not lead to its terms is searched again with all at hand.
+looked for among them. A sentence for which that does not lead to its terms is searched again with all at hand. A beam
+of one is tried by the cheaper way of insertion.py before.
 
 An output may end only when it has all its terms. A sentence is done when `beam_size` outputs have ended, or `n_best`
 have and no open one is better at its present length; or at its cap, where the fullest are taken if nothing has ended.
@@ -16,6 +17,7 @@ have and no open one is better at its present length; or at its cap, where the f
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Generic, NamedTuple
 
 import numpy as np
@@ -25,6 +27,7 @@ from torch import Tensor
 from heedful.decoding.constraints import Constraints
 from heedful.decoding.endings import Ending, Finished, Written
 from heedful.decoding.hypothesis import Hypothesis
+from heedful.decoding.insertion import NUM_LIKELIEST, can_insert, insert_terms
 from heedful.decoding.length_penalty import penalty_of
 from heedful.decoding.protocol import Decodable, State
 from heedful.decoding.request import SearchRequest
@@ -32,9 +35,6 @@ from heedful.decoding.terms import NOTHING_YET, Demands, Progress
 
 LEAST_SLOTS = 3
 """A smaller beam is widened to so many, by no more than the tokens of the terms."""
-
-NUM_LIKELIEST = 16
-"""Among so many tokens of each row terms are looked for at first."""
 
 
 class Row(NamedTuple):
@@ -105,14 +105,19 @@ def constrained_search(
 
     source_ids int64 and source_mask bool [batch, source_len].
     """
-    found = _search(model, source_ids, source_mask, request, NUM_LIKELIEST)
-    again = [sentence for sentence, hypotheses in enumerate(found) if hypotheses is None]
-    if again:
-        rows = torch.tensor(again, device=source_ids.device)
-        width = int(source_mask[rows].sum(dim=1).max())  # as if the others had never been there
-        exact = _search(model, source_ids[rows, :width], source_mask[rows, :width], _part(request, again), None)
-        for sentence, hypotheses in zip(again, exact, strict=True):
-            found[sentence] = hypotheses
+    if can_insert(model, request):
+        ways = [partial(insert_terms, model, count=NUM_LIKELIEST), partial(insert_terms, model, count=None)]
+    else:
+        ways = [partial(_search, model, count=NUM_LIKELIEST)]
+    found: list[list[Hypothesis] | None] = [None] * len(request.max_lengths)
+    for way in (*ways, partial(_search, model, count=None)):
+        again = [sentence for sentence, hypotheses in enumerate(found) if hypotheses is None]
+        if again:
+            rows = torch.tensor(again, device=source_ids.device)
+            width = int(source_mask[rows].sum(dim=1).max())  # as if the others had never been there
+            some = way(source_ids[rows, :width], source_mask[rows, :width], request=_part(request, again))
+            for sentence, hypotheses in zip(again, some, strict=True):
+                found[sentence] = hypotheses
     return [hypotheses or [] for hypotheses in found]
 
 

@@ -52,6 +52,10 @@ class Demands:
         """Say whether all terms are written."""
         return progress.met == self._all
 
+    def missing(self, progress: Progress) -> list[Term]:
+        """Return the terms that are not written."""
+        return [term for number, term in enumerate(self._terms) if not progress.met >> number & 1]
+
     def covered(self, progress: Progress) -> int:
         """Return how much is done, from 0 to `total`: a term counts as its longest form, one that is begun for less."""
         if not progress.met and not progress.begun:
