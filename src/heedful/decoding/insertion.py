@@ -126,12 +126,12 @@ def insert_terms(
             following = writing.follow(row, likeliest)
             next_rows += following
             next_parents += [number] * len(following)
-        if any(row.is_new for row in rows) or any(row.is_new for row in next_rows):
-            # Where drafts begin in the middle of others, these are first shortened, so that there is room.
+        is_same = next_parents == list(range(len(rows)))
+        if any(row.is_new for row in rows) or not (is_same or all(row.is_free for row in next_rows)):
+            # Also what leaves is cut: the longest row says how much room is taken.
             model.rewind(state, torch.tensor(_lengths(rows, next_rows, next_parents), device=device))
         for row in rows:
             row.is_new = False
-        is_same = next_parents == list(range(len(rows)))
         rows = next_rows
         token_ids = torch.tensor([row.token_ids[-1] for row in rows], dtype=torch.long, device=device)
         parents = None if is_same else torch.tensor(next_parents, dtype=torch.long, device=device)
@@ -139,13 +139,12 @@ def insert_terms(
 
 
 def _lengths(rows: Sequence[Draft], next_rows: Sequence[Draft], parents: Sequence[int]) -> list[int]:
-    """Return how much the model shall remember of each row: what was read, or what drafts that leave it begin with."""
-    lengths = [row.num_read for row in rows]
-    longest: dict[int, int] = {}
+    """Return how much the model shall remember of each row: as much as the longest draft that goes on from it."""
+    needed = [0] * len(rows)
     for row, parent in zip(next_rows, parents, strict=True):
-        if row.is_new and row is not rows[parent]:
-            longest[parent] = max(longest.get(parent, 0), row.num_read)
-    return [longest.get(number, length) for number, length in enumerate(lengths)]
+        needed[parent] = max(needed[parent], row.num_read)
+    longest = max(needed, default=0)
+    return [length or min(row.num_read, longest) for row, length in zip(rows, needed, strict=True)]
 
 
 class _Writing:

@@ -15,9 +15,6 @@ from heedful.errors import UserError, count_of
 from heedful.text.words import is_unspaced
 
 MAX_ENTRIES = 20_000
-MAX_TERMS = 12
-"""Of one sentence; each makes the search for it harder."""
-
 _MAX_CHARACTERS = 200
 
 
@@ -61,7 +58,7 @@ class Glossary:
             forms = self._forms.get(written) or self._forms.get(written.lower())
             if forms is not None:
                 found.setdefault(written.lower(), forms)
-        return tuple(found.values())[:MAX_TERMS]
+        return tuple(found.values())
 
     @cached_property
     def _forms(self) -> dict[str, tuple[str, ...]]:

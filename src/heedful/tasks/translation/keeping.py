@@ -39,7 +39,10 @@ class Attempt(NamedTuple):
 def _attempt(number: int, unit: Unit, reading: Reading, source_ids: Sequence[int]) -> Attempt:
     if reading.text == unit.text:
         return Attempt(number, unit, reading, unit)
-    return Attempt(number, unit, reading, replace(unit, text=reading.text, source_ids=tuple(source_ids)))
+    read = replace(unit, text=reading.text, source_ids=tuple(source_ids))
+    if unit.wishes.terms:
+        read = replace(read, wishes=unit.wishes.reading(reading.stand_ins, reading.parts))
+    return Attempt(number, unit, reading, read)
 
 
 def translate_keeping(

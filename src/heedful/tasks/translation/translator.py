@@ -35,7 +35,7 @@ from heedful.tasks.translation.translated import (
 )
 from heedful.tasks.translation.wishes import NO_WISHES, Wishes, continuation_ids
 from heedful.tasks.translation.word_alignment import composed, link_words
-from heedful.text.fixed_parts import Masked
+from heedful.text.fixed_parts import Masked, mask_fixed_parts
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
 
@@ -217,8 +217,11 @@ class Translator:
                 [units[number].steps[1:] for number in onward],
                 [units[number].steps[0] for number in onward],
             )
-            for number, parts in zip(onward, parts_of, strict=True):
-                parts[:1] = [replace(part, wishes=units[number].wishes) for part in parts[:1]]
+            for place, number in enumerate(onward):
+                if units[number].wishes.terms:  # which sentence a term belongs to is not known: they stay together
+                    whole, (through, *steps) = mask_fixed_parts(done[number].text), units[number].steps
+                    parts_of[place] = self.planner.units_of(whole, tuple(steps), through)
+                parts_of[place] = _wishing(parts_of[place], units[number].wishes)
             later = iter(self.translate_units([part for parts in parts_of for part in parts], request))
             for number, parts in zip(onward, parts_of, strict=True):
                 followed = [next(later) for _ in parts]
@@ -229,7 +232,8 @@ class Translator:
     def _translate_masked(self, masked: Masked, unit: Unit, request: TranslationRequest) -> TranslatedUnit:
         """Translate what is left of a unit by its first step."""
         units = self.planner.units_of(masked, unit.steps[:1], unit.language)
-        units[:1] = [replace(first, wishes=unit.wishes) for first in units[:1]] if len(unit.steps) == 1 else units[:1]
+        if len(unit.steps) == 1:
+            units = _wishing(units, unit.wishes)
         return combined(masked.whole, self.translate_units(units, replace(request, alignment=False)))
 
     def _word_links(self, unit: Unit, found: TranslatedUnit) -> tuple[WordLink, ...]:
@@ -336,6 +340,13 @@ class Translator:
         """Spell what was written, the end symbol included: it was chosen like every other token."""
         ids = [*hypothesis.token_ids, self.tokenizer.eos_id][: len(hypothesis.token_log_probs)]
         return self.tokenizer.target_pieces(ids)
+
+
+def _wishing(units: Sequence[Unit], wishes: Wishes) -> list[Unit]:
+    """Divide what is wished among the parts of a text."""
+    if wishes is NO_WISHES or not units:
+        return list(units)
+    return [replace(unit, wishes=own) for unit, own in zip(units, wishes.among(len(units)), strict=True)]
 
 
 class _Piece(NamedTuple):

@@ -4,8 +4,10 @@ Here the texts become tokens. A term may begin a sentence, so its first letter m
 without spaces it may stand in the middle of a row of characters.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from heedful.decoding.terms import Term
 from heedful.errors import UserError
@@ -36,6 +38,19 @@ class Wishes:
         """Return the first form of each term that a text does not have."""
         lower = text.lower()
         return [forms[0] for forms in self.terms if not any(form.lower() in lower for form in forms)]
+
+    def among(self, count: int) -> list["Wishes"]:
+        """Divide it among so many parts of a text: the beginning belongs to the first, and terms follow in order."""
+        ends = [-(-len(self.terms) * number // count) for number in range(count + 1)]
+        spans = [self.terms[start:end] for start, end in pairwise(ends)]
+        return [Wishes("" if number else self.prefix, terms) for number, terms in enumerate(spans)]
+
+    def reading(self, stand_ins: Sequence[str], parts: Sequence[str]) -> "Wishes":
+        """Return what it is where the model reads stand-ins for fixed parts, which terms may have as well."""
+        terms = self.terms
+        for stand_in, part in zip(stand_ins, parts, strict=True):
+            terms = tuple(tuple(form.replace(part, stand_in) for form in forms) for forms in terms)
+        return Wishes(self.prefix, terms)
 
 
 NO_WISHES = Wishes()
