@@ -1,6 +1,7 @@
 """`heedful check`: look at data and settings before a long run, as a doctor would."""
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,18 +37,10 @@ def check(
     """
     if device is not None and tokens_per_second is not None:
         raise UserError("`--device` must be left out with --tokens-per-second: it says where the speed is measured.")
-    from heedful.config.classification import ClassificationRun
-    from heedful.config.language_modeling import LanguageModelRun
     from heedful.config.load import load_any
 
     run = load_any(config, overrides or [])
-    match run:
-        case ClassificationRun():
-            lines, is_refused = check_labels(run, per_second=tokens_per_second, device=device, as_json=as_json)
-        case LanguageModelRun():
-            lines, is_refused = check_text(run, per_second=tokens_per_second, device=device, as_json=as_json)
-        case _:
-            lines, is_refused = _check_translation(run, tokens_per_second, device, as_json=as_json)
+    lines, is_refused = DOCTORS[run.task](run, per_second=tokens_per_second, device=device, as_json=as_json)
     for line in lines:
         write_line(line)
     if is_refused:
@@ -55,16 +48,24 @@ def check(
 
 
 def _check_translation(
-    run: "TranslationRun", tokens_per_second: float | None, device: str | None, *, as_json: bool
+    run: "TranslationRun", *, per_second: float | None, device: str | None, as_json: bool
 ) -> tuple[list[str], bool]:
     from heedful.corpora.fetch import in_words
     from heedful.tasks.translation.doctor import examine
 
-    examination = examine(run, tokens_per_second=tokens_per_second, in_words=in_words)
-    if tokens_per_second is None:
+    examination = examine(run, tokens_per_second=per_second, in_words=in_words)
+    if per_second is None:
         examination = _with_measured_time(examination, run, device)
     lines = [json.dumps(asdict(examination))] if as_json else _as_text(examination)
     return lines, examination.has_errors
+
+
+DOCTORS: dict[str, Callable[..., tuple[Sequence[str], bool]]] = {
+    options.TRANSLATION: _check_translation,
+    options.CLASSIFICATION: check_labels,
+    options.LANGUAGE_MODELING: check_text,
+}
+"""What looks at the runs of each task; returns lines, and whether training would be refused."""
 
 
 def _with_measured_time(examination: "Examination", run: "TranslationRun", device: str | None) -> "Examination":

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.cli.console import flush, warn, write_line
+from heedful.cli.scoring_options import ScoringRequest
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
@@ -14,32 +15,24 @@ if TYPE_CHECKING:
 _MOST_LABELS_SHOWN = 20
 
 
-def evaluate_labels(
-    model: Path,
-    *,
-    data: tuple[Path, Path] | None,
-    config: Path | None,
-    split: str | None,
-    out: Path | None,
-    against: Path | None,
-    as_json: bool,
-    device: str | None,
-) -> None:
+def evaluate_labels(request: ScoringRequest) -> None:
     """Score a classifier on its test sets: accuracy, macro-F1, calibration error, confusion matrix."""
     from heedful.files import write_atomic
     from heedful.tasks.classification.classifier import load_classifier
     from heedful.tasks.classification.evaluate import evaluate_classification, find_labelled_sets
 
+    (model,), data, config = request.models, request.data, request.config
+    out, against, device = request.out, request.against, request.device
     if data is not None and config is not None:
         raise UserError("`--data` and `--config` must not be given together: both say what to score on.")
-    test_sets = find_labelled_sets(model, config=config, files=data, split=split)
+    test_sets = find_labelled_sets(model, config=config, files=data, split=request.split)
     if out is not None and len(test_sets) > 1:
         raise UserError("`--out` must be used with one test set, but there are several. Choose one with --split.")
     classifier = load_classifier(model, device=device)
     other = None if against is None else load_classifier(against, device=device)
     for name, documents in test_sets.items():
         evaluation = evaluate_classification(classifier, name, documents, against=other)
-        for line in [_as_json(evaluation, against)] if as_json else _as_text(evaluation, against):
+        for line in [_as_json(evaluation, against)] if request.as_json else _as_text(evaluation, against):
             write_line(line)
         flush()
         if evaluation.num_shortened:

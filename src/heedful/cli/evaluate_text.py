@@ -3,9 +3,10 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from heedful.cli.console import flush, note, write_line
+from heedful.cli.scoring_options import ScoringRequest
 from heedful.errors import UserError
 
 if TYPE_CHECKING:
@@ -13,28 +14,10 @@ if TYPE_CHECKING:
     from heedful.tasks.language_modeling.evaluate import TextEvaluation
 
 
-class Reading(NamedTuple):
-    """Which text is read and how: what the options say that only language models understand."""
-
-    text: Path | None
-    memory: int | None
-    segment: int | None
-    clamp: int | None
-    dynamic: str | None
-
-
-def evaluate_text(
-    model: Path,
-    reading: Reading,
-    *,
-    config: Path | None,
-    split: str | None,
-    against: Path | None,
-    as_json: bool,
-    device: str | None,
-) -> None:
+def evaluate_text(request: ScoringRequest) -> None:
     """Score a language model on its test texts: perplexity and bits per byte."""
-    text, memory, segment, clamp, dynamic = reading
+    (model,), text, config, against = request.models, request.text, request.config, request.against
+    memory, segment, clamp, dynamic = request.memory, request.segment, request.clamp, request.dynamic
     adaptation = None if dynamic is None else parse_dynamic(dynamic)
     if adaptation is not None and against is not None:
         raise UserError("`--dynamic` must be left out with --against: models are compared as they were trained.")
@@ -43,10 +26,10 @@ def evaluate_text(
     from heedful.tasks.language_modeling.evaluate import TextEvaluation, compare_texts, find_texts, known_text
     from heedful.tasks.language_modeling.model import load_text_model
 
-    texts = find_texts(model, config=config, file=text, split=split)
+    texts = find_texts(model, config=config, file=text, split=request.split)
     known = known_text(model, config) if adaptation is not None and adaptation.kind == "rms" else None
-    loaded = load_text_model(model, device=device, clamp_len=clamp)
-    other = None if against is None else load_text_model(against, device=device, clamp_len=clamp)
+    loaded = load_text_model(model, device=request.device, clamp_len=clamp)
+    other = None if against is None else load_text_model(against, device=request.device, clamp_len=clamp)
     for each in (loaded,) if other is None else (loaded, other):
         each.check_reach(segment, memory)
     for name, content in texts.items():
@@ -60,7 +43,8 @@ def evaluate_text(
                 content, adaptation, training_text=known, memory_len=memory, segment_len=segment
             )
             evaluation = TextEvaluation(found)
-        write_line(_as_json(name, evaluation, dynamic, against) if as_json else _as_text(name, evaluation, against))
+        in_json = request.as_json
+        write_line(_as_json(name, evaluation, dynamic, against) if in_json else _as_text(name, evaluation, against))
         flush()
 
 

@@ -1,5 +1,7 @@
 """Options of the verbs that score a model, `evaluate` and `tune`: which models, on what, by which BLEU."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -95,6 +97,35 @@ Dynamic = Annotated[
         help="Of a language model: go on learning while reading; rms or sgd, or like rms,2e-5,1e-3 (rate, decay).",
     ),
 ]
+
+
+@dataclass(frozen=True)
+class ScoringRequest:
+    """What the options of `evaluate` say; each task reads what says something to it."""
+
+    models: Sequence[Path]
+    """None at all is the bundled one."""
+
+    data: tuple[Path, Path] | None
+    config: Path | None
+    split: str | None
+    source_language: str | None
+    target_language: str | None
+    references: Compared
+    without_seen: bool
+    against: Path | None
+    beam: int | None
+    tokenize: str | None
+    text: Path | None
+    memory: int | None
+    segment: int | None
+    clamp: int | None
+    dynamic: str | None
+    lowercase: bool
+    out: Path | None
+    as_json: bool
+    device: str | None
+    quantize: str
 
 
 def joined(model: Path | None, more: list[Path] | None) -> list[Path]:

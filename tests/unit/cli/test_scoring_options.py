@@ -7,6 +7,8 @@ import typer.main
 from typer.core import TyperGroup
 
 from heedful.cli import explain, scoring_options
+from heedful.cli.check import DOCTORS
+from heedful.cli.evaluate import EVALUATORS
 from heedful.cli.main import app
 from heedful.tasks.table import TASKS
 
@@ -28,3 +30,7 @@ def test_every_option_is_for_all_models_or_says_for_which(
     names = {str(parameter.name) for parameter in group.commands[verb].params}
     assert names == FOR_ALL[verb] | understood_by.keys()
     assert {task for tasks in understood_by.values() for task in tasks} <= TASKS.keys()
+
+
+def test_every_task_is_checked_and_scored() -> None:
+    assert DOCTORS.keys() == EVALUATORS.keys() == TASKS.keys()
