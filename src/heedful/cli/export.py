@@ -38,9 +38,9 @@ def export(
 ) -> None:
     """Write a model for another toolkit, or with 8-bit weights to be shipped.
 
-    huggingface makes what AutoModelForSeq2SeqLM and AutoTokenizer read, ctranslate2
-    a CTranslate2 model. int8 makes a model folder of a quarter of the size, which
-    every verb takes.
+    huggingface makes what AutoModelForSeq2SeqLM and AutoTokenizer read,
+    ctranslate2 a CTranslate2 model. int8 makes a model folder of a quarter of
+    the size, which every verb takes.
     """
     from heedful.storage.descriptions import TranslatorDescription
     from heedful.storage.locate import find_model_folder, refuse_existing

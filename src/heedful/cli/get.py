@@ -30,10 +30,10 @@ def get(
 ) -> None:
     """Fetch a Marian model, such as those of OPUS-MT, from Hugging Face's hub, and import it.
 
-    Every verb then takes it by its name: --model Helsinki-NLP/opus-mt-en-de. Files
-    are compared with the hub's checksums; a broken download goes on where it
-    stopped when the command is run again. HF_ENDPOINT names another hub,
-    HF_TOKEN a token. Mind the licence it names.
+    Every verb then takes it by its name: --model Helsinki-NLP/opus-mt-en-de.
+    Files are compared with the hub's checksums; a broken download goes on
+    where it stopped when the command is run again. HF_ENDPOINT names another
+    hub, HF_TOKEN a token. Mind the licence it names.
     """
     from heedful.storage.locate import fetched_folder, models_folder, refuse_existing
 
