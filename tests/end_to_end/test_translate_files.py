@@ -75,6 +75,17 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     assert sorted(folder.iterdir()) == before
 
 
+def test_a_damaged_file_stops_none_of_the_others(folder: Path, heedful: Command) -> None:
+    (folder / "broken.docx").write_bytes(SAMPLES["letter.docx"][:900])
+    words = ["broken.docx", "letter.txt", "--from", "en", "--to", "de"]
+    result = heedful("translate", *words, cwd=folder)
+    assert result.returncode == 2
+    assert "A DOCX file must be a ZIP archive" in said(result)
+    assert "Not translated: broken.docx. The other files are done." in said(result)
+    assert (folder / "letter.de.txt").exists()
+    assert not (folder / "broken.de.docx").exists()
+
+
 def test_a_text_that_ends_like_a_file_is_still_a_text(folder: Path, heedful: Command) -> None:
     result = heedful("translate", "Where is my letter.txt", "--from", "en", "--to", "de", cwd=folder)
     assert result.returncode == 0, said(result)

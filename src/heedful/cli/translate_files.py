@@ -59,29 +59,39 @@ def translate_files(
     *,
     model_name: str,
 ) -> None:
-    """Translate files one after the other, each beside its source."""
+    """Translate files one after the other, each beside its source; one that cannot be read stops none of the others."""
     from heedful.documents.files import output_path, settle_target, translate_file
 
     target = settle_target(translator.directions, request)
     outputs = {path: options.out or output_path(path, target) for path in files}
     made = {output.absolute(): path for path, output in outputs.items()}
+    refused: list[Path] = []
     for path, output in outputs.items():
         if made.get(path.absolute(), path) != path:
             note(f"{path} is left out: it is a translation of another of these files.")
         elif options.resume and output.exists():
             note(f"{output} is there already.")
         else:
-            with _showing(path.name) as listener:
-                summary = translate_file(
-                    path,
-                    output,
-                    translator,
-                    request,
-                    model_name=model_name,
-                    resume=options.resume,
-                    on_progress=listener,
-                )
-            _tell(summary)
+            try:
+                with _showing(path.name) as listener:
+                    summary = translate_file(
+                        path,
+                        output,
+                        translator,
+                        request,
+                        model_name=model_name,
+                        resume=options.resume,
+                        on_progress=listener,
+                    )
+            except UserError as error:
+                if len(files) == 1:
+                    raise
+                warn(str(error))
+                refused.append(path)
+            else:
+                _tell(summary)
+    if refused:
+        raise UserError(f"Not translated: {', '.join(map(str, refused))}. The other files are done.")
 
 
 def _tell(summary: "Summary") -> None:

@@ -13,13 +13,16 @@ _MANY = 0.01
 _CHANCE, _FEWEST = 0.001, 3
 """Share of lines that are taken for another language by chance, and how many say nothing of a corpus."""
 
+_TOGETHER = "`heedful clean` puts them together again."
 _REPAIRED = "`heedful clean` puts that right."
 _LEFT_OUT = "`heedful clean` leaves them out."
+_UNTOUCHED = "`heedful clean` does not touch test corpora."
 
 
 def fault_findings(setting: str, faults: CorpusFaults, languages: Languages | None = None) -> Iterator[Finding]:
     """Yield what is wrong with a corpus."""
     place = f"`{setting}`"
+    is_test = setting.startswith("data.test")
     for shift in faults.shifts:
         where = f"{abs(shift.offset)} {'line' if abs(shift.offset) == 1 else 'lines'}"
         direction = "later" if shift.offset > 0 else "earlier"
@@ -27,7 +30,7 @@ def fault_findings(setting: str, faults: CorpusFaults, languages: Languages | No
         yield Finding(
             "warning",
             f"{place}: from line {shift.first:,} {to} the sides are shifted: the target of a source stands {where} "
-            f"{direction}. Has a line been lost or doubled there? `heedful clean` puts them together again.",
+            f"{direction}. Has a line been lost or doubled there? {_UNTOUCHED if is_test else _TOGETHER}",
         )
     for fault, lines in faults.by_fault.items():
         is_thinned = fault in ("copy", "exchanged", "other_language")
@@ -40,7 +43,8 @@ def fault_findings(setting: str, faults: CorpusFaults, languages: Languages | No
         severity: Severity = "warning" if is_bad else "note"
         of = "" if looked_at == faults.num_lines else f" of the {looked_at:,} looked at"
         number = f"{count_of(lines.count, 'line')}{of} ({share:.1%})"
-        remedy = _LEFT_OUT if fault in ("copy", "other_language") else _REPAIRED
+        mended = _LEFT_OUT if fault in ("copy", "other_language") else _REPAIRED
+        remedy = _UNTOUCHED if is_test else mended
         yield Finding(severity, f"{place}: {number} {_words(fault, lines, languages)} ({_places(lines)}). {remedy}")
 
 
