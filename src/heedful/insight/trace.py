@@ -197,7 +197,7 @@ def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int 
     units, route = plan.units, plan.route
     if not plan.text.strip():
         raise UserError("The text to look into must not be empty, but is.")
-    if route.is_unknown:
+    if route.is_unknown and not units:
         raise UserError(
             f"The text must be in one of the model's languages, but {route.found}. "
             "Say the language with --from to look into it anyway."
@@ -206,7 +206,10 @@ def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int 
         raise UserError(f'The text must be in another language than "{route.target}", but seems to be in it already.')
     if not 0 <= sentence < len(units):
         raise UserError(f"`sentence` must be between 0 and {len(units) - 1}, but is {sentence}.")
-    unit, source_language = units[sentence], route.source
+    unit = units[sentence]
+    if not unit.steps:
+        raise UserError(f"The sentence must be translated to be looked into, but {unit.remarks[0].message}")
+    source_language = unit.language
     warnings: tuple[OutputWarning, ...] = ()
     if len(units) > 1:
         message = f"the text has {len(units)} sentences; what is shown is number {sentence + 1}."

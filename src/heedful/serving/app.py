@@ -13,6 +13,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from heedful.decoding.continuation import SamplingRequest
+from heedful.insight.wire import to_json
 from heedful.serving.answers import (
     ClassifyRequest,
     DetectedLanguage,
@@ -44,7 +45,7 @@ from heedful.serving.wanted import wanted_by
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import Piece, WritingEngine
 from heedful.tasks.translation.request import TranslationRequest
-from heedful.tasks.translation.translated import assemble_all
+from heedful.tasks.translation.translated import about_the_way, assemble_all
 from heedful.text.language_detection import detect
 
 
@@ -134,8 +135,9 @@ def _add_own(api: Api) -> None:
             lambda: engine.translator.planner.plan([asked.q], wanted), len(asked.q)
         )
         events = engine.stream(plan, wanted)
+        about = to_json(about_the_way(plan))
         first = await anext(events, None)  # a refusal comes before the first event, with its own status
-        return EventStream(ending_with_error(_told(first, events)))
+        return EventStream(ending_with_error(_told(first, events, about)))
 
 
 def _add_other_tasks(api: Api) -> None:
@@ -188,9 +190,9 @@ def _add_operations(api: Api) -> None:
 
 
 async def _told(
-    first: Written | SentenceDone | None, rest: AsyncIterator[Written | SentenceDone]
+    first: Written | SentenceDone | None, rest: AsyncIterator[Written | SentenceDone], about: Any
 ) -> AsyncIterator[bytes]:
-    """Write the events of a translation."""
+    """Write the events of a translation, and in the end what is to be said `about` all of it."""
     texts: list[str] = []
     event = first
     while event is not None:
@@ -198,7 +200,7 @@ async def _told(
         if isinstance(event, SentenceDone):
             texts.append(event.before + event.unit.text)
         event = await anext(rest, None)
-    yield server_sent("done", {"translatedText": "".join(texts)})
+    yield server_sent("done", {"translatedText": "".join(texts), "warnings": about})
 
 
 async def _written(first: Piece | None, rest: AsyncIterator[Piece]) -> AsyncIterator[bytes]:

@@ -64,7 +64,7 @@ class TranslationEngine(Workplace):
         admitted together, before the first result: what has begun is not refused in the middle. What stands before a
         sentence and the sentence, one after the other, are the translation of the whole text.
         """
-        if not plan.route.steps:
+        if not plan.lines:
             left = assemble(plan, [])
             yield SentenceDone("", TranslatedUnit(plan.text, left.alternatives, left.warnings))
             return

@@ -39,6 +39,12 @@ _NATS_PER_LETTER = 2.0
 _ENOUGH_WORDS, _ENOUGH_LETTERS = 4, 9
 """Words in small letters, or letters of another script, that tell enough to do without names."""
 
+_CLEAR = 0.97
+"""How sure the detection must be to contradict what was said or what the rest of a text is in."""
+
+_GLANCE = 120
+"""Characters that are looked at first: what they speak for needs no closer look."""
+
 _NATS_FOR_ASKED = 3.0
 """How much more probable a language that was asked about is in advance than one that was not: whoever asks expects it,
 and a word that several languages have should not be claimed by one that nobody thought of."""
@@ -84,6 +90,35 @@ def detect(text: str, languages: Sequence[str] | None = None) -> list[Detection]
     return _ranked(answer)
 
 
+def other_language(text: str, language: str, languages: Sequence[str]) -> Detection | None:
+    """Return the language that a text clearly is in, if it is not the one it should be in; `languages` are likely ones.
+
+    Texts of few words are not judged: names and loan words are in any language.
+    """
+    if _may_be(text, language) or language not in (known := known_languages()):
+        return None
+    words = _words(_prepared(text))
+    num_others = sum(count_scripts(text[:_GLANCE]).values())
+    if max(len(words), num_others) < _ENOUGH_WORDS or (words and _may_be(" ".join(_written_small(words)), language)):
+        return None
+    best = detect(text, [one for one in dict.fromkeys((language, *languages)) if one in known])[0]
+    is_other = best.language not in (language, UNDETERMINED)
+    return best if is_other and best.confidence >= _CLEAR else None
+
+
+def _may_be(text: str, language: str) -> bool:
+    """Say quickly whether the beginning of a text speaks for no language more than for this one."""
+    table, beginning = _table(), text[:_GLANCE]
+    if language not in table.languages:
+        return sum(count_scripts(beginning).values()) > 0 and not scripts.LATIN.search(beginning)
+    words = [word.lower() for word in WORD.findall(beginning) if scripts.LATIN.search(word)]
+    if not words:
+        return not any(count_scripts(beginning).values())
+    scores = table.scores(words)
+    is_first = bool(scores[table.languages.index(language)] >= scores.max())
+    return is_first and (beginning.isascii() or sum(count_scripts(beginning).values()) < sum(map(len, words)))
+
+
 def words_of(text: str) -> list[str]:
     """Return the words that are written with Latin letters, in lower case, as the n-grams are taken from them."""
     return [word.lower() for word in _words(_prepared(text))]
@@ -112,10 +147,15 @@ def _words(prepared: str) -> list[str]:
 
 def _telling_words(words: list[str], num_others: int) -> list[str]:
     """Leave out what may be names where enough is left, or enough in other scripts: names are in no language."""
-    small = [word for place, word in enumerate(words) if not word[0].isupper() or len(word) == 1 or place == 0]
+    small = _written_small(words)
     if num_others >= _ENOUGH_LETTERS:
         return [word for word in small if word[0].islower()]
     return small if len(small) >= _ENOUGH_WORDS else words
+
+
+def _written_small(words: list[str]) -> list[str]:
+    """Return the words that are no names by their first letter; the first one may have a capital."""
+    return [word for place, word in enumerate(words) if not word[0].isupper() or len(word) == 1 or place == 0]
 
 
 def _probabilities(prepared: str, expected: Sequence[str]) -> dict[str, float]:

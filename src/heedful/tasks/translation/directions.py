@@ -7,16 +7,19 @@ reach and leave. Knows codes of languages; knows no model and no tokens.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from heedful.errors import UserError
-from heedful.text.language_detection import detect, known_languages
+from heedful.text.language_detection import Detection, detect, known_languages, other_language
 from heedful.text.language_names import language_name
 from heedful.text.scripts import LATIN, UNDETERMINED
 
 _SURE = 0.8
 """How sure the detection must be to be taken at its word. Below it, one word that many languages have, such as "Hotel",
 is taken for one the model can translate from, rather than handed back or sent through a third language."""
+
+_SURE_WITHIN = 0.9
+"""How sure the detection must be of a short sentence in a text of several languages."""
 
 _SURE_OF_NONE = 0.7
 """How sure the detection must be that a text is in no language the model translates from to leave it as it is."""
@@ -45,6 +48,9 @@ class Route:
 
     is_unknown: bool = False
     """Whether the text is in a language the model does not translate from, and is left as it is."""
+
+    seems: str | None = None
+    """What the text clearly is in instead of `source`, where that was not detected."""
 
     @property
     def found(self) -> str:
@@ -90,11 +96,40 @@ class Directions:
         """Settle how a text is translated; None for what the user left open."""
         if not text:
             return Route(source, None, (), target)
-        if source is not None:
-            return self._route(source, None, target)
-        if len(self.sources) == 1:
-            return self._route(self.sources[0], None, target)
+        if source is not None or len(self.sources) == 1:
+            said = source or self.sources[0]
+            other = other_language(text, said, self.sources)
+            return replace(self._route(said, None, target), seems=None if other is None else other.language)
         return self._detected(text, target)
+
+    def within(self, whole: Route, sentences: Sequence[str]) -> list[Route]:
+        """Settle how the sentences of a text are translated that goes by `whole`, whose language was detected.
+
+        A sentence goes as the text does, unless it clearly is in another language. Where several languages are there,
+        a sentence too short to be clear by itself may be in any of those.
+        """
+        if whole.source is None or whole.target is None or len(sentences) < 2:
+            return [whole] * len(sentences)
+        others = [other_language(sentence, whole.source, self.sources) for sentence in sentences]
+        found = list(dict.fromkeys([whole.source, *(other.language for other in others if other is not None)]))
+        if len(found) == 1:
+            return [whole] * len(sentences)
+        return [
+            self._foreign(other or _one_of(found, sentence), whole)
+            for other, sentence in zip(others, sentences, strict=True)
+        ]
+
+    def _foreign(self, found: Detection | None, whole: Route) -> Route:
+        """Settle how a sentence is translated that is in another language than its text, or, for None, in the same."""
+        if found is None or found.language == whole.source:
+            return whole
+        if found.language not in self.sources:
+            is_unknown = found.language != whole.target
+            return Route(found.language, found.confidence, (), whole.target, is_unknown=is_unknown)
+        try:
+            return self._route(found.language, found.confidence, whole.target)
+        except UserError:  # no way from there
+            return whole
 
     def _detected(self, text: str, target: str | None) -> Route:
         found = detect(text, self.sources)
@@ -127,6 +162,12 @@ class Directions:
             known = ", ".join(f"{origin} → {into}" for origin, into in self.pairs)
             raise UserError(f'This model has no way from "{source}" to "{target}", only {known}.')
         return Route(source, confidence, (through, target), target)
+
+
+def _one_of(languages: Sequence[str], sentence: str) -> Detection | None:
+    """Return which of the languages of its text a sentence is in; None when that is not sure."""
+    best = detect(sentence, languages)[0]
+    return best if best.language in languages and best.confidence >= _SURE_WITHIN else None
 
 
 def _may_be_name(text: str) -> bool:

@@ -19,7 +19,8 @@ from heedful.text.negation import knows_negation, negation_difference
 from heedful.text.words import HAN, LETTER, UNIT
 
 Code = Literal[
-    "split", "truncated", "broken", "pivot", "unchanged", "unknown_language", "one_of_several", "placed", "stand_ins",
+    "split", "truncated", "broken", "pivot", "unchanged", "unknown_language", "mixed_languages",
+    "other_language", "unchanged_sentence", "unknown_sentence", "one_of_several", "placed", "stand_ins",
     "low_confidence", "looping", "copied", "leftover_words", "length", "unknown_characters", "numbers", "missing_term",
     "negation", "names", "omission", "addition",
 ]  # fmt: skip

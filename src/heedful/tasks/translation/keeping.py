@@ -126,7 +126,7 @@ def _restored_tokens(tokens: tuple[str, ...], reading: Reading) -> tuple[str, ..
 
 
 def _as_it_is(unit: Unit) -> TranslatedUnit:
-    return TranslatedUnit(unit.text, (Alternative(one_line(unit.text), 0.0, 0.0, "eos", ()),))
+    return TranslatedUnit(unit.text, (Alternative(one_line(unit.text), 0.0, 0.0, "eos", ()),), unit.remarks)
 
 
 def _placed(

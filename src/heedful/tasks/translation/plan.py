@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 
 from heedful.tasks.translation.directions import Directions, Route
+from heedful.tasks.translation.doubts import OutputWarning
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.stand_ins import Frame, Reading, framed, readings_of
 from heedful.tasks.translation.wishes import NO_WISHES, Wishes, check_prefix
@@ -24,6 +26,8 @@ _INDENT = re.compile(r"\s*(?:[-*•·–—]\s+)?")
 
 
 _NOTHING = Masked("")
+_LONGEST_SHOWN = 60
+"""Characters of a sentence that a message repeats."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Unit:
     text: str
     source_ids: tuple[int, ...]
     steps: tuple[str, ...]
-    """The languages it is translated into, one after the other; never empty."""
+    """The languages it is translated into, one after the other; none for a sentence that is left as it is."""
 
     is_fragment: bool = False
     """True for a part of a sentence that is longer than the model reads at once."""
@@ -52,10 +56,13 @@ class Unit:
     language: str | None = None
     """What it is written in, where that is known."""
 
+    remarks: tuple[OutputWarning, ...] = ()
+    """Why it is left as it is."""
+
     @property
     def direction(self) -> str | None:
         """From which language into which it is translated first, as in "en-de", where both are known."""
-        return None if self.language is None else f"{self.language}-{self.steps[0]}"
+        return None if self.language is None or not self.steps else f"{self.language}-{self.steps[0]}"
 
     @cached_property
     def readings(self) -> list[Reading]:
@@ -123,22 +130,34 @@ class Planner:
         """Settle languages, which the model must have (`Directions.check`), and units."""
         texts = [without_surrogates(text) for text in texts]
         routes = [self.directions.route(text if text.strip() else "", request.source, request.target) for text in texts]
-        lines_of = [
-            [_cut_indent(line) for line in text.split("\n")] if route.steps else []
-            for text, route in zip(texts, routes, strict=True)
-        ]
-        steps = [route.steps for route, lines in zip(routes, lines_of, strict=True) for _ in lines]
-        sources = [route.source for route, lines in zip(routes, lines_of, strict=True) for _ in lines]
-        units = iter(self.units([line for lines in lines_of for _, line in lines], steps, sources))
+        drafts = [self._drafts(text, route) for text, route in zip(texts, routes, strict=True)]
+        stretches = [one for lines in drafts for line in lines for one in line.stretches if one.route.steps]
+        ways = [one.route for one in stretches]
+        units = iter(
+            self.units([one.text for one in stretches], [way.steps for way in ways], [way.source for way in ways])
+        )
         plans = [
-            TextPlan(text, route, tuple(Line(indent, tuple(next(units))) for indent, _ in lines))
-            for text, route, lines in zip(texts, routes, lines_of, strict=True)
+            TextPlan(text, route, tuple(line.filled(units) for line in lines))
+            for text, route, lines in zip(texts, routes, drafts, strict=True)
         ]
         if request.prefix:
             check_prefix(request.prefix, self.tokenizer, self.max_tokens)
         if request.prefix or request.glossary.entries:
             return [plan.wishing(request) for plan in plans]
         return plans
+
+    def _drafts(self, text: str, route: Route) -> list["_Draft"]:
+        """Cut a text into lines, and those where languages alternate into stretches of one; none if all is left."""
+        lines = [_cut_indent(line) for line in text.split("\n")]
+        if route.confidence is None:  # the language was said, or is the only one
+            return [_Draft(indent, [_Stretch(line, route)]) for indent, line in lines] if route.steps else []
+        sentences_of = [_whole_sentences(line) for _, line in lines]
+        ways = iter(self.directions.within(route, [one for sentences in sentences_of for one in sentences]))
+        drafts = [
+            _Draft(indent, _gathered([_Stretch(one, next(ways)) for one in sentences]))
+            for (indent, _), sentences in zip(lines, sentences_of, strict=True)
+        ]
+        return drafts if any(one.route.steps for draft in drafts for one in draft.stretches) else []
 
     def units(
         self, lines: Sequence[str], steps: Sequence[tuple[str, ...]], sources: Sequence[str | None]
@@ -212,6 +231,60 @@ class Planner:
     def encode(self, texts: Sequence[str], languages: Sequence[str]) -> list[list[int]]:
         """Return the token ids of texts, each with the tag of the language it is translated into."""
         return self.tokenizer.encode_source_batch(texts, languages if self.tokenizer.languages else None)
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Neighbouring sentences of a line that are translated the same way."""
+
+    text: str
+    route: Route
+
+    def left(self) -> list[Unit]:
+        """Make units of sentences that are left as they are."""
+        return [
+            Unit(text, (), (), language=self.route.source, remarks=(_left_as_it_is(text, self.route),))
+            for sentence in _whole_sentences(self.text)
+            if (text := sentence.strip())
+        ]
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A line before its units are made."""
+
+    indent: str
+    stretches: Sequence[_Stretch]
+
+    def filled(self, units: Iterator[list[Unit]]) -> Line:
+        """Take the next units for each stretch that is translated."""
+        return Line(
+            self.indent,
+            tuple(unit for one in self.stretches for unit in (next(units) if one.route.steps else one.left())),
+        )
+
+
+def _whole_sentences(line: str) -> list[str]:
+    """Cut a line into sentences, none of them inside a fixed part; joined they are the line."""
+    masked = mask_fixed_parts(line)
+    return [part.whole for part in masked.cut(split_sentences(masked.text))]
+
+
+def _gathered(stretches: Sequence[_Stretch]) -> list[_Stretch]:
+    """Join neighbours that are in one language."""
+    return [
+        _Stretch("".join(one.text for one in some), some[0].route)
+        for _, group in groupby(stretches, key=lambda one: one.route.source)
+        if (some := list(group))
+    ]
+
+
+def _left_as_it_is(sentence: str, route: Route) -> OutputWarning:
+    shown = sentence if len(sentence) <= _LONGEST_SHOWN else sentence[: _LONGEST_SHOWN - 1].rstrip() + "…"
+    if route.is_unknown:
+        return OutputWarning("unknown_sentence", f'the sentence "{shown}" {route.found}, and was left as it is.')
+    message = f'the sentence "{shown}" is in "{route.target}" already and was left as it is.'
+    return OutputWarning("unchanged_sentence", message)
 
 
 def _sentences(line: Masked) -> list[Masked]:

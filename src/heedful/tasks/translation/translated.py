@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from heedful.decoding import FinishReason
 from heedful.tasks.translation.doubts import OutputWarning
 from heedful.tasks.translation.plan import TextPlan, join_parts
+from heedful.text.language_names import language_name
 from heedful.text.lines import one_line
 
 
@@ -112,13 +113,13 @@ def combined(source: str, units: Sequence[TranslatedUnit]) -> TranslatedUnit:
 def assemble(plan: TextPlan, units: Sequence[TranslatedUnit]) -> Translation:
     """Put the translations of a text's units together, in the order of `plan.units`."""
     route = plan.route
-    if route.steps:
+    if plan.lines:
         alternatives = tuple(joined_alternative(chosen, _text_of(plan, chosen)) for chosen in _ranked(units))
     else:
         alternatives = (
             joined_alternative([], "\n".join(map(one_line, plan.text.split("\n"))) if plan.text.strip() else ""),
         )
-    warnings = _once([*_about_the_way(plan), *(warning for unit in units for warning in unit.warnings)])
+    warnings = _once([*about_the_way(plan), *(warning for unit in units for warning in unit.warnings)])
     return Translation(
         plan.text, alternatives, warnings, route.source, route.confidence, route.target, units=tuple(units)
     )
@@ -130,22 +131,34 @@ def assemble_all(plans: Sequence[TextPlan], units: Sequence[TranslatedUnit]) -> 
     return [assemble(plan, [next(rest) for _ in plan.units]) for plan in plans]
 
 
-def _about_the_way(plan: TextPlan) -> list[OutputWarning]:
+def about_the_way(plan: TextPlan) -> list[OutputWarning]:
     """Say what was done to a text, beside translating it."""
     route, found = plan.route, []
     if len(route.steps) > 1:
         untrained = f'the model was not trained from "{route.source}" to "{route.target}"'
         message = f'{untrained}, so the text was translated through "{route.steps[0]}".'
         found.append(OutputWarning("pivot", message))
-    if plan.text.strip() and route.is_unknown:
+    if route.seems is not None:
+        message = f"the text seems to be in {_named(route.seems)}, but was translated as {_named(str(route.source))}."
+        found.append(OutputWarning("other_language", message))
+    *some, last = dict.fromkeys([str(route.source), *(unit.language for unit in plan.units if unit.language)])
+    if some and plan.lines:
+        message = f"the text seems to be in {', '.join(map(_named, some))} and {_named(last)}"
+        found.append(OutputWarning("mixed_languages", f"{message}; each sentence was read in its own."))
+    is_left = bool(plan.text.strip()) and not plan.lines
+    if is_left and route.is_unknown:
         remedy = "Say the language with --from to translate it anyway."
         found.append(OutputWarning("unknown_language", f"the text {route.found}, and was left as it is. {remedy}"))
-    elif plan.text.strip() and not route.steps:
+    elif is_left:
         found.append(OutputWarning("unchanged", f'the text is in "{route.target}" already and was left as it is.'))
     if num_fragments := sum(unit.is_fragment for unit in plan.units):
         message = f"a sentence was longer than the model reads at once and was translated in {num_fragments} parts."
         found.append(OutputWarning("split", message))
     return found
+
+
+def _named(language: str) -> str:
+    return f'{language_name(language)} ("{language}")'
 
 
 def _ranked(units: Sequence[TranslatedUnit]) -> list[list[Alternative]]:

@@ -238,9 +238,9 @@ class Translator:
 
     def _word_links(self, unit: Unit, found: TranslatedUnit) -> tuple[WordLink, ...]:
         """Link the words of a unit with those of its translation by the first step."""
-        language = unit.language
-        back = language if (unit.steps[0], language) in self.directions.pairs and self.tokenizer.languages else None
-        return tuple(link_words(self.readable_model, self.tokenizer, found.source, found.text, (unit.steps[0], back)))
+        language, into = unit.language, unit.steps[0] if unit.steps else ""
+        back = language if (into, language) in self.directions.pairs and self.tokenizer.languages else None
+        return tuple(link_words(self.readable_model, self.tokenizer, found.source, found.text, (into, back)))
 
     def _links(self, source: str, target: str, unit: Unit) -> list[Link]:
         """Align a text with its translation, where there is a model to be looked into."""

@@ -54,7 +54,8 @@ def test_out_of_english_the_target_must_be_said() -> None:
 
 
 def test_one_way_needs_neither_words_nor_detection() -> None:
-    assert ONE_WAY.route("Où est la gare la plus proche ?", None, None) == Route("en", None, ("de",), "de")
+    route = ONE_WAY.route("Où est la gare la plus proche ?", None, None)
+    assert route == Route("en", None, ("de",), "de", seems="fr"), "but what the text seems to be in is said"
 
 
 def test_an_untrained_direction_goes_through_a_language_that_both_know() -> None:
@@ -113,7 +114,8 @@ def test_a_text_in_none_of_the_models_languages_is_left_as_it_is(text: str, sour
     for target in ("de", "en", None):
         route = BOTH_WAYS.route(text, None, target)
         assert (route.source, route.steps, route.target, route.is_unknown) == (source, (), target, True)
-    assert BOTH_WAYS.route(text, "fr", "en") == Route("fr", None, ("en",), "en"), "what is given is taken"
+    given = BOTH_WAYS.route(text, "fr", "en")
+    assert given == Route("fr", None, ("en",), "en", seems=source), "what is given is taken, and doubted"
 
 
 def test_a_language_the_model_only_writes_is_known_when_it_is_the_wanted_one() -> None:

@@ -12,7 +12,7 @@ import { EXAMPLES, words } from "./translate_words.js";
 
 const REST = 300; // milliseconds without typing before the text counts
 const MOST_LOOKED_INTO = 1000; // characters
-const LEFT = ["unchanged", "unknown_language"]; // warnings that a text was not translated at all
+const LEFT = ["unchanged", "unknown_language", "unchanged_sentence", "unknown_sentence"]; // not translated
 
 /** Another text, or other languages: what was chosen inside the last one does not hold. */
 const set = (changes) => change({ ...OF_SENTENCE, ...changes });
@@ -120,9 +120,12 @@ function Warnings({ warnings }) {
       ${Object.hasOwn(said.warnings, code) ? said.warnings[code] : message}</p>`)}`;
 }
 
+/** What is said of heard sentences that were left as they are. */
+const leftOf = (heard) => heard.flatMap((one) => one.warnings).filter(({ code }) => LEFT.includes(code));
+
 function Translated({ chosen }) {
   const said = words();
-  const { status, whole, heard, error } = answer.value;
+  const { status, whole, heard, about, error } = answer.value;
   const another = whole?.alternatives[chosen - 1];
   const text = another ?? textOf(answer.value);
   const numTokens = whole?.units.reduce((sum, unit) => sum + unit.tokens.length, 0);
@@ -134,7 +137,7 @@ function Translated({ chosen }) {
           ? html`<${Another} before=${whole.text} text=${another} language=${target.value} />`
           : html`<${Shaded} whole=${whole} language=${target.value} />`)}
         ${heard && html`<${Heard} sentences=${heard} language=${target.value} />
-          <${Warnings} warnings=${heard.flatMap((one) => one.warnings).filter(({ code }) => LEFT.includes(code))} />`}
+          <${Warnings} warnings=${about.concat(leftOf(heard))} />`}
         ${whole && html`<${Warnings} warnings=${whole.warnings} />`}
       </div>
       <p class="unseen" aria-live="polite" lang=${target.value}>${whole || status === "ready" ? text : ""}</p>

@@ -8,12 +8,13 @@ import { state } from "../state.js";
 
 const LONG = 600; // characters; what takes longer than one likes to wait without seeing anything
 const MOST_ALTERNATIVES = 10; // the server gives no more
-const NOTHING = { status: "none", request: null, whole: null, heard: null, detected: null, error: null };
+const NOTHING = { status: "none", request: null, whole: null, heard: null, about: [], detected: null, error: null };
 
 /**
  * {status: "none" | "loading" | "ready" | "refused" | "crowded", request, detected: a code or null,
  *  whole: {text, alternatives, units, warnings, milliseconds} or null,
- *  heard: sentences {before, text, warnings} or null, error: {sentence, status, seconds}}
+ *  heard: sentences {before, text, warnings} or null, about: warnings of the whole of what is heard,
+ *  error: {sentence, status, seconds}}
  */
 export const answer = signal(NOTHING);
 
@@ -89,11 +90,13 @@ async function askWhole(asking, request, leaving) {
 async function hearSentences(asking, request, leaving) {
   const detected = asking.source === "auto" ? (await post("/detect", { q: asking.q }, leaving))[0].language : null;
   const sentences = [];
+  let about = [];
   const tell = (status) => {
-    answer.value = { ...NOTHING, request, status, detected, heard: [...sentences] };
+    answer.value = { ...NOTHING, request, status, detected, heard: [...sentences], about };
   };
   const hear = (name, data) => {
     if (name === "error") throw new Error(data.error);
+    if (name === "done") about = data.warnings;
     if (name !== "sentence") return;
     sentences.push({ before: data.before, text: data.text, warnings: data.warnings });
     tell("loading");
