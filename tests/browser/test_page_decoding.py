@@ -246,6 +246,29 @@ def test_the_search_goes_on_from_a_hypothesis(visited: Visit, bundled_server: Se
         page.locator(".origin", has_text="at step 3").wait_for()
         assert page.inner_text(".outcome .target") == expected["target"]["text"]
         assert page.locator(".tree g").count() == len(expected["beam"]["nodes"])
+        given = [node for node in expected["beam"]["nodes"] if node["isForced"]]
+        assert [node["step"] for node in given] == [0, 1, 2]
+        assert [int(one.get_attribute("data-node")) for one in page.locator(".tree g.forced").all()] == [
+            node["id"] for node in given
+        ]
+        assert page.get_by_role("treeitem", name=re.compile(", given$")).count() == 3
+        assert page.locator(".legend", has_text="given").count() == 1
+        page.locator(f"#node-{given[0]['id']}").click()
+        assert page.inner_text(".said .reason").endswith("It was given, not chosen.")
+
+
+def test_what_was_given_is_said_in_chinese_and_only_where_something_was(
+    visited: Visit, bundled_server: ServerProcess, payload: Any
+) -> None:
+    assert not any(node["isForced"] for node in payload["beam"]["nodes"])
+    first = payload["beam"]["nodes"][0]["tokenId"]
+    with visited(bundled_server, f"?view=decoding&target=de&prefix={first}", locale="zh-CN") as page:
+        ready(page)
+        assert page.get_by_role("treeitem", name=re.compile("给定$")).count() == 1
+        assert page.locator(".legend", has_text="给定").count() == 1
+    with visited(bundled_server, "?view=decoding&target=de", locale="en-US") as page:
+        ready(page)
+        assert page.locator(".legend .forced").count() == 0
 
 
 def test_the_beam_can_be_narrowed_to_one(visited: Visit, bundled_server: ServerProcess) -> None:

@@ -54,6 +54,9 @@ class BeamNode:
     is_end: bool
     """Whether nothing can follow it: it is the end symbol, or the longest output allowed."""
 
+    is_forced: bool = False
+    """Whether its token was given, and not chosen."""
+
 
 @dataclass(frozen=True)
 class BeamTree:
@@ -86,10 +89,11 @@ def grow_tree(
     length_penalty: float,
     eos_id: int,
     spell: Callable[[int], str],
+    num_forced: int = 0,
 ) -> BeamTree | None:
     """Make the tree of one sentence of a recorded search; None when nothing ended, as when a model gives no numbers.
 
-    `spell` gives the piece of an id.
+    `spell` gives the piece of an id; the first `num_forced` tokens were given.
     """
     nodes: list[BeamNode] = []
     slots: dict[int, int | None] = {0: None}
@@ -99,7 +103,7 @@ def grow_tree(
             break
         line = int(lines[0])
         made = [
-            replace(node, id=len(nodes) + number, text=spell(node.token_id))
+            replace(node, id=len(nodes) + number, text=spell(node.token_id), is_forced=node.step < num_forced)
             for number, node in enumerate(_nodes_of(step, line, slots, beam_size, length_penalty, eos_id))
         ]
         continued = {node.parent for node in made if node.fate != "pruned"}

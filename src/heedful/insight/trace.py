@@ -187,6 +187,7 @@ def trace_translation(
         length_penalty=translator.decoding.length_penalty,
         eos_id=translator.tokenizer.eos_id,
         spell=translator.tokenizer.target_piece,
+        num_forced=len(prefix_ids),
     )
     doubts = () if prefix_ids else translator.translated(reading.unit, [found]).warnings
     return replace(_trace(translator, model, reading, found, tree, doubts), num_forced=len(prefix_ids))

@@ -42,6 +42,7 @@ export function BeamView({ trace, state, language, actions }) {
       <${NodeFacts} trace=${trace} node=${shown} said=${said} actions=${actions} />
       <div class="legend">
         ${Object.entries(said.fates).map(([fate, text]) => html`<span key=${fate}><i class=${fate}></i>${text}</span>`)}
+        ${beam.nodes.some((node) => node.isForced) && html`<span><i class="forced"></i>${said.forcedNode}</span>`}
         <span class="keys">${said.treeHint}</span>
       </div>
     <//>`;
@@ -160,11 +161,12 @@ function drawNode(tree, node, best, said) {
   const about = [
     text, said.stepNumber(node.step + 1), percentOf(node.tokenLogProb),
     `${said.facts.score} ${minused(node.score, 3)}`, said.reason[node.fate](node, best),
+    ...(node.isForced ? [said.forcedNode] : []),
   ].join(", ");
   return html`
     <g
       key=${node.id} id=${`node-${node.id}`} data-node=${node.id} role="treeitem" aria-label=${about}
-      class=${tree.best.has(node.id) ? `${node.fate} best` : node.fate}
+      class=${[node.fate, tree.best.has(node.id) && "best", node.isForced && "forced"].filter(Boolean).join(" ")}
     >
       <rect x=${x} y=${y} width=${NODE.width} height=${NODE.height} rx="8" />
       <text x=${x + NODE.width / 2} y=${y + NODE.height / 2 + 4.5} text-anchor="middle">
@@ -192,7 +194,9 @@ function NodeFacts({ trace, node, said, actions }) {
         <span>${said.stepNumber(node.step + 1)}</span>
         ${facts.map(([name, value]) => html`<span key=${name}>${name} <b>${value}</b></span>`)}
       </p>
-      <p class="reason">${said.reason[node.fate](node, beam.nodes[beam.chosen])}</p>
+      <p class="reason">
+        ${said.reason[node.fate](node, beam.nodes[beam.chosen])}${node.isForced && html` <b>${said.forcedReason}</b>`}
+      </p>
       ${actions?.continueWith && !node.isEnd && html`
         <button
           type="button" class="plain goes-on-from"

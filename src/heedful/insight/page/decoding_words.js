@@ -49,6 +49,8 @@ const DECODING_WORDS = {
     beamSize: "beam",
     treeHint: "Arrow keys go from candidate to candidate.",
     fates: { extended: "in the beam", pruned: "pruned", beaten: "beaten", finished: "the translation" },
+    forcedNode: "given",
+    forcedReason: "It was given, not chosen.",
     stepNumber: (step) => `step ${step}`,
     reason: {
       extended: (node) =>
@@ -104,6 +106,8 @@ const DECODING_WORDS = {
     beamSize: "束宽",
     treeHint: "用方向键在候选之间移动。",
     fates: { extended: "留在束中", pruned: "剪去", beaten: "落败", finished: "译文" },
+    forcedNode: "给定",
+    forcedReason: "它是给定的，不是选出的。",
     stepNumber: (step) => `第 ${step} 步`,
     reason: {
       extended: (node) =>
