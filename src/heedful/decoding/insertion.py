@@ -97,16 +97,17 @@ def insert_terms(
     source_ids int64 and source_mask bool [batch, source_len]. Terms are looked for among the `count` likeliest tokens
     of each step; None looks among all, which takes longer.
     """
-    device, batch = source_ids.device, len(request.max_lengths)
+    device, batch, max_len = source_ids.device, len(request.max_lengths), max(request.max_lengths)
     writing = _Writing(request)
     constraints = Constraints(request, device)
     state = model.start(
         source_ids,
         source_mask,
         max_rows=batch * NUM_PLACES,
-        max_len=max(request.max_lengths),
+        max_len=max_len,
         before_layer=request.before_step,
     )
+    num_taken = 0  # positions of the longest row, be it one that has left
     rows = [Draft(sentence) for sentence in range(batch)]
     token_ids, parents = torch.full((batch,), request.bos_id, dtype=torch.long, device=device), None
     while rows:
@@ -127,9 +128,11 @@ def insert_terms(
             next_rows += following
             next_parents += [number] * len(following)
         is_same = next_parents == list(range(len(rows)))
-        if any(row.is_new for row in rows) or not (is_same or all(row.is_free for row in next_rows)):
-            # Also what leaves is cut: the longest row says how much room is taken.
-            model.rewind(state, torch.tensor(_lengths(rows, next_rows, next_parents), device=device))
+        num_taken += 1
+        if num_taken == max_len or any(row.is_new for row in (*rows, *next_rows)):
+            lengths = _lengths(rows, next_rows, next_parents)
+            model.rewind(state, torch.tensor(lengths, device=device))
+            num_taken = max(lengths)
         for row in rows:
             row.is_new = False
         rows = next_rows
