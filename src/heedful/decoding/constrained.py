@@ -27,7 +27,8 @@ from torch import Tensor
 from heedful.decoding.constraints import Constraints
 from heedful.decoding.endings import Ending, Finished, Written
 from heedful.decoding.hypothesis import Hypothesis
-from heedful.decoding.insertion import NUM_LIKELIEST, can_insert, insert_terms
+from heedful.decoding.insertion import NUM_LIKELIEST as FIRST_LIKELIEST
+from heedful.decoding.insertion import can_insert, insert_terms
 from heedful.decoding.length_penalty import penalty_of
 from heedful.decoding.protocol import Decodable, State
 from heedful.decoding.request import SearchRequest
@@ -35,6 +36,9 @@ from heedful.decoding.terms import NOTHING_YET, Demands, Progress
 
 LEAST_SLOTS = 3
 """A smaller beam is widened to so many, by no more than the tokens of the terms."""
+
+NUM_LIKELIEST = 16
+"""Among so many tokens of each row terms are looked for at first."""
 
 
 class Row(NamedTuple):
@@ -106,7 +110,7 @@ def constrained_search(
     source_ids int64 and source_mask bool [batch, source_len].
     """
     if can_insert(model, request):
-        ways = [partial(insert_terms, model, count=NUM_LIKELIEST), partial(insert_terms, model, count=None)]
+        ways = [partial(insert_terms, model, count=FIRST_LIKELIEST), partial(insert_terms, model, count=None)]
     else:
         ways = [partial(_search, model, count=NUM_LIKELIEST)]
     found: list[list[Hypothesis] | None] = [None] * len(request.max_lengths)

@@ -24,11 +24,11 @@ from heedful.decoding.protocol import Decodable, Extendable, State
 from heedful.decoding.request import SearchRequest
 from heedful.decoding.terms import NOTHING_YET, Demands, Progress
 
-NUM_PLACES = 3
+NUM_PLACES = 2
 """At so many places a missing term is tried."""
 
-NUM_LIKELIEST = 16
-"""Among so many tokens of each step terms are looked for."""
+NUM_LIKELIEST = 6
+"""Among so many tokens of each step terms are looked for at first: more are no faster, as they take longer to find."""
 
 
 @dataclass(slots=True)
@@ -115,7 +115,7 @@ def insert_terms(
         sentences = [row.sentence for row in rows]
         if count is None:
             log_probs = constraints.distribution(model, state, token_ids, parents, step=0, sentences=sentences)
-            followers = [writing.looked_up(row, of_row) for row, of_row in zip(rows, log_probs, strict=True)]
+            followers = writing.looked_up(rows, log_probs)
         else:
             values, ids = constraints.best(
                 model, state, token_ids, parents, step=0, sentences=sentences, count=count
@@ -158,12 +158,19 @@ class _Writing:
         self._request = request
         self._demands = [Demands(terms, request.continuation_ids) for terms in request.terms or ()]
 
-    def looked_up(self, row: Draft, log_probs: Tensor) -> dict[int, float]:
-        """Return what may follow a row: the likeliest of all log_probs [vocab], and what a term needs."""
-        best = log_probs.topk(min(NUM_LIKELIEST, len(log_probs)))
-        found = dict(zip(best.indices.tolist(), best.values.tolist(), strict=True))
-        wanted = [*row.forced[:1], *self._demands[row.sentence].starts]
-        return found | dict(zip(wanted, log_probs[wanted].tolist(), strict=True))
+    def looked_up(self, rows: Sequence[Draft], log_probs: Tensor) -> list[dict[int, float]]:
+        """Return what may follow each row: the likeliest of all log_probs [rows, vocab], and what a term needs."""
+        values, ids = log_probs.topk(min(NUM_LIKELIEST, log_probs.size(1)), dim=1)  # [rows, candidates]
+        found = [dict(zip(*of_row, strict=True)) for of_row in zip(ids.tolist(), values.tolist(), strict=True)]
+        places = [
+            (number, token_id)
+            for number, row in enumerate(rows)
+            for token_id in (*row.forced[:1], *self._demands[row.sentence].starts)
+        ]
+        numbers, wanted = zip(*places, strict=True)
+        for number, token_id, value in zip(numbers, wanted, log_probs[numbers, wanted].tolist(), strict=True):
+            found[number][token_id] = value
+        return found
 
     def follow(self, row: Draft, likeliest: Mapping[int, float]) -> list[Draft]:
         """Let a row write its next token, of the likeliest with their log-probs; return what goes on from it."""
