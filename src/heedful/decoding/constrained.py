@@ -37,7 +37,7 @@ from heedful.decoding.terms import NOTHING_YET, Demands, Progress
 LEAST_SLOTS = 3
 """A smaller beam is widened to so many, by no more than the tokens of the terms."""
 
-NUM_LIKELIEST = 16
+NUM_LIKELIEST = 8
 """Among so many tokens of each row terms are looked for at first."""
 
 
