@@ -75,6 +75,28 @@ def test_words_say_the_probabilities_of_their_pieces(
         assert page.inner_text(".told") == label
 
 
+def test_words_say_how_often_they_are_right_and_a_diagram_how_reliable_that_is(
+    bundled_server: ServerProcess, visited: Callable[..., Any]
+) -> None:
+    (unit,) = asked(bundled_server, "Where is the nearest station, please?", "de")["details"]
+    with visited(bundled_server, "?target=de") as page:
+        assert output(page) == unit["text"]
+        shown = page.locator(".output .sure")
+        assert shown.count() == len(unit["wordConfidences"])
+        for one, confidence in zip(shown.all(), unit["wordConfidences"], strict=True):
+            said = re.findall(r"([\d.]+) %", one.get_attribute("aria-label"))[-1]
+            assert float(said) == pytest.approx(100 * confidence, abs=0.51)
+            assert one.get_attribute("data-level") == str(sum(confidence < least for least in (0.75, 0.5, 0.25)))
+        models = page.evaluate("fetch('/api/models').then((answer) => answer.json())")
+        bins = models[0]["reliability"]["en-de"]
+        page.locator(".reliability summary").click()
+        assert page.locator(".diagram circle").count() == len(bins)
+        first = bins[0]
+        said, right = f"{100 * first['confidence']:.0f} %", f"{100 * first['right']:.0f} %"
+        told = page.locator(".diagram circle title").first.text_content()
+        assert told == f"said {said}: {right} of {first['words']} words were right"
+
+
 def test_chinese_is_shaded_token_by_token(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:
     (unit,) = asked(bundled_server, "Where is the nearest station, please?", "zh")["details"]
     with visited(bundled_server, "?target=zh", locale="zh-CN") as page:

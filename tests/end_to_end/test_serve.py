@@ -126,6 +126,9 @@ def test_details_have_tokens_whose_log_probabilities_sum_to_the_score_of_the_sea
     (expected,) = translator.translate_detailed([SENTENCES[0]], from_="en", to="de", beam_size=3)
     assert details["tokens"] == list(expected.alternatives[0].tokens)
     assert sum(details["tokenLogProbs"]) == pytest.approx(expected.alternatives[0].log_prob)
+    assert details["wordConfidences"] is None, "nobody has calibrated this model"
+    (checked,) = post(server, "/translate", {**request, "check": True})[1]["details"]
+    assert checked == details
 
 
 def test_models_are_named_by_id_and_never_by_path(server: ServerProcess, folders: list[Path]) -> None:

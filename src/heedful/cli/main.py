@@ -27,6 +27,7 @@ from heedful.cli.generate import generate
 from heedful.cli.get import get
 from heedful.cli.import_ import import_
 from heedful.cli.info import info
+from heedful.cli.review import review
 from heedful.cli.serve import serve
 from heedful.cli.train import train
 from heedful.cli.translate import translate
@@ -60,6 +61,7 @@ app.command("serve")(serve)
 app.command("train")(train)
 app.command("distill")(distill)
 app.command("evaluate")(evaluate)
+app.command("review")(review)
 app.command("tune")(tune)
 app.command("data")(data)
 app.command("check")(check)

@@ -37,6 +37,9 @@ WordLinks = Annotated[
     Literal["pharaoh", "json"] | None,
     typer.Option("--alignment", help="Also which words became which: after |||, or with --json."),
 ]
+Check = Annotated[
+    bool, typer.Option("--check", help="Ask the model about what it wrote: finds what was left out or added; slower.")
+]
 GlossaryFile = Annotated[
     Path | None,
     typer.Option("--glossary", metavar="FILE", help="Terms: lines of SOURCE, tab, TARGET, tab, further forms."),

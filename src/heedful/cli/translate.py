@@ -38,6 +38,7 @@ def translate(
     mbr: search_options.LeastRisk = None,
     glossary: search_options.GlossaryFile = None,
     alignment: search_options.WordLinks = None,
+    check: search_options.Check = False,
     as_json: options.Json = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the translation of a file goes; else beside it.")
@@ -50,8 +51,8 @@ def translate(
 
     Every input line gives exactly one output line, an empty line an empty one.
     Output is flushed while input is still coming. With --json, each line is an
-    object with the translation, its score, its alternatives, the languages and
-    warnings: what is doubtful about it.
+    object with the translation, its score, its alternatives, the languages,
+    its words with how sure they are, and warnings: what is doubtful about it.
 
     With --alignment pharaoh, a line ends in ||| and pairs such as 0-0 1-2: which
     word became which. Words stand between spaces; a Chinese character is one.
@@ -78,6 +79,7 @@ def translate(
         prefix=prefix,
         glossary=NO_TERMS if glossary is None else load_glossary(glossary),
         alignment=alignment is not None,
+        check=check,
     )
     chosen = SearchOptions(
         sample=sample,
@@ -162,6 +164,11 @@ def _as_json(translation: "Translation", alignment: str | None) -> str:
                 "token_log_probs": [_number(log_prob) for log_prob in alternative.token_log_probs],
             }
             for alternative in translation.alternatives
+        ],
+        "words": [
+            {"text": word.text, "probability": word.probability, "confidence": word.confidence}
+            for unit in translation.units
+            for word in unit.words()
         ],
         "warnings": [warning.message for warning in translation.warnings],
         "warning_codes": [warning.code for warning in translation.warnings],

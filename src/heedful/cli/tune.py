@@ -42,7 +42,8 @@ def tune(
     The pairs are those the run validates on, or the files of --data. Each cell
     of the grid is a search of its own; of several directions it has the mean.
     The translations of the best cell also say below which confidence a
-    translation should be flagged: --write stores that, too.
+    translation should be flagged, when one seems to lack something, and how
+    often its words are right: --write stores that, too.
     """
     models = scoring_options.joined(model, more)
     if write and len(models) != 1:
@@ -55,8 +56,16 @@ def tune(
     from heedful.storage.locate import find_model_folder
     from heedful.storage.model_folder import check_task
     from heedful.tasks.translation.load import load_translator
+    from heedful.tasks.translation.reliability_card import reliability_table
     from heedful.tasks.translation.test_sets import find_validation_sets, run_of
-    from heedful.tasks.translation.tune import best_cell, find_writable, read_directions, score_grid, write_settings
+    from heedful.tasks.translation.tune import (
+        best_cell,
+        calibrate,
+        find_writable,
+        read_directions,
+        score_grid,
+        write_settings,
+    )
 
     if write:
         find_writable(models[0])  # before the search, which takes long
@@ -76,9 +85,13 @@ def tune(
         cells.append(cell)
         note(f"beam {cell.beam_size}, length penalty {cell.length_penalty:g}: BLEU {cell.bleu:.2f}")
     chosen = best_cell(cells, translator.decoding)
-    written = write_settings(models[0], chosen) if write else None
+    calibration = calibrate(translator, directions, chosen)
+    written = write_settings(models[0], chosen, calibration) if write else None
     for line in _as_json(cells, chosen, written) if as_json else _as_text(cells, chosen, translator.decoding, written):
         write_line(line)
+    if not as_json:
+        for line in reliability_table(calibration):
+            write_line(line)
 
 
 def _numbers(option: str, text: str, kind: Callable[[str], Number], *, least: float, most: float) -> list[Number]:

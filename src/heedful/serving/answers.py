@@ -108,6 +108,9 @@ class TranslateRequest(WithTexts):
     glossary: Annotated[list[Pair], Field(max_length=MAX_GLOSSARY)] = Field(
         [], description="Pairs of a term and what it becomes; several of one term are a choice."
     )
+    check: bool = Field(
+        False, description="Ask the model about what it wrote: more warnings of what was left out or added."
+    )
 
 
 def _uploaded(value: Any) -> UploadedFile:
@@ -205,6 +208,7 @@ class Details(Message):
     score: float | None
     tokens: list[str]
     token_log_probs: list[float | None]
+    word_confidences: list[float] | None
     finish_reason: str
     warnings: list[dict[str, str]]
 
@@ -299,6 +303,9 @@ class ServedModel(Message):
 
     beam: int | None
     """Of a translator: hypotheses kept per sentence, where a request does not say it."""
+
+    reliability: dict[str, list[dict[str, float]]]
+    """Of a translator, for each direction: how many words were said to be how sure, and how many of them were right."""
 
     layers: dict[str, int]
     """How many the encoder and the decoder have."""

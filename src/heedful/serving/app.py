@@ -37,7 +37,16 @@ from heedful.serving.measures import CONTENT_TYPE
 from heedful.serving.openapi import EVENTS, TEXT
 from heedful.serving.pages import add_pages
 from heedful.serving.refusals import refuse
-from heedful.serving.rendering import answer_of, label_of, languages_of, percent, piece_of, server_sent, stream_event
+from heedful.serving.rendering import (
+    answer_of,
+    label_of,
+    languages_of,
+    percent,
+    piece_of,
+    reliability_of,
+    server_sent,
+    stream_event,
+)
 from heedful.serving.routing import Api, EventStream, Server, ending_with_error
 from heedful.serving.trace_routes import add_other_traces, add_traces
 from heedful.serving.translating import SentenceDone, TranslationEngine, Written
@@ -223,4 +232,5 @@ def _served(engine: Workplace) -> dict[str, Any]:
         "directions": [list(pair) for pair in pairs],
         "labels": list(labels),
         "beam": engine.translator.decoding.beam_size if isinstance(engine, TranslationEngine) else None,
+        "reliability": reliability_of(engine.translator) if isinstance(engine, TranslationEngine) else {},
     }

@@ -11,6 +11,7 @@ from heedful.serving.translating import SentenceDone, Written
 from heedful.serving.writing import Piece
 from heedful.tasks.classification.classifier import Classification
 from heedful.tasks.translation.translated import TranslatedUnit, Translation
+from heedful.tasks.translation.translator import Translator
 from heedful.tasks.translation.word_alignment import alignment_of
 from heedful.text.language_names import language_name
 from heedful.text.scripts import UNDETERMINED
@@ -57,6 +58,17 @@ def piece_of(piece: Piece) -> dict[str, Any]:
         "text": piece.text,
         "probability": to_json(piece.probability or 0.0, digits=None),
         "choices": [{"text": text, "probability": to_json(share, digits=None)} for text, share in piece.choices],
+    }
+
+
+def reliability_of(translator: Translator) -> dict[str, list[dict[str, float]]]:
+    """Write how far the words of each direction can be relied on, as the model folder has it."""
+    return {
+        direction: [
+            {"words": row.num_words, "probability": row.probability, "confidence": row.confidence, "right": row.share}
+            for row in found.reliability
+        ]
+        for direction, found in translator.traits.calibration.directions.items()
     }
 
 
@@ -109,7 +121,15 @@ def _details(unit: TranslatedUnit) -> Any:
         score=best.score,
         tokens=best.tokens,
         token_log_probs=best.token_log_probs,
+        word_confidences=_word_confidences(unit),
         finish_reason=best.finish_reason,
         warnings=unit.warnings,
     )
     return to_json(details, digits=None)
+
+
+def _word_confidences(unit: TranslatedUnit) -> list[float] | None:
+    """Return how often words like these are right, one by one; None where that was not found out."""
+    if unit.word_calibration is None:
+        return None
+    return [round(word.confidence or 0.0, 4) for word in unit.words()]

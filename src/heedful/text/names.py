@@ -22,6 +22,9 @@ _AFTER_TITLE = re.compile(
 _AROUND = re.compile(r"^(?:[dlDLjJnNsStTmMcC]|qu|Qu)['’]|['’](?:s|m|d|ll|ve|re)$")
 """What French puts before a name, and English after it or after "I"."""
 
+_HINT = re.compile(r"[\s'’][A-ZÀ-Þ][a-zà-ÿ]{2}")
+"""In every text with a name after its first word; most have none."""
+
 _ALIKE = str.maketrans("cyz", "kis")
 _LEAST_LETTERS, _LEAST_ALIKE = 3, 0.55
 _LOOKED_AT = 2_000  # characters on a side
@@ -70,6 +73,8 @@ def _names(text: str, language: str) -> Iterator[str]:
     if language == "de":
         for match in _AFTER_TITLE.finditer(text):
             yield match[match.lastindex or 0]
+        return
+    if _HINT.search(text) is None:
         return
     for match in _WORD.finditer(text):
         word = _AROUND.sub("", match[0])

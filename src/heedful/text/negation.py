@@ -47,10 +47,7 @@ _CUES = {
             r"|keep from)|no\.|no less|no kidding|no way|none the less)\b"
             r"|\b(?:not|\w+n['’]t)\b(?=[^.!?]*\b(?:until|till)\b)|\bnot far\b|\bno (?:hurry|problem)\b"
         ),
-        cue=_pattern(
-            r"\b(?:not|no|never|nothing|nobody|no one|none|nowhere|neither|nor|cannot|\w+n['’]t"
-            r"|(?:do|does|did|is|are|was|were|ca|wo|could|would|should|have|has|had)nt)\b"
-        ),
+        cue=_pattern(r"\b(?:not|no|never|nothing|nobody|no one|none|nowhere|neither|nor|cannot|\w+n['’]t)\b"),
         near=_pattern(
             r"\b(?:without|hardly|barely|scarcely|seldom|rarely|few|little|less|unless|until|instead|rather|except"
             r"|otherwise|different\w*|fail\w*|lack\w*|absent|absence|avoid\w*|refus\w*|den(?:y|ied|ies)|prevent\w*"
@@ -71,7 +68,7 @@ _CUES = {
             r"|visib)\w*|\bir(?:regular|relevant|respons)\w*|\bill(?:egal|egib|iter|ogic)\w*|\bnon-\w+|\bmis\w{5,}"
             r"|\w{3,}less(?:ly|ness)?\b"
         ),
-        form=_pattern(r"\b(?:not|no|never|nothing|nobody|none|nowhere|neither|nor|cannot|\w+n['’]t)\b"),
+        form=_pattern(r"\b(?:n(?:ot|o|ever|othing|obody|one|owhere|either|or)|cannot)\b|n['’]t\b"),
     ),
     "de": _Cues(
         neutral=_pattern(
@@ -97,7 +94,7 @@ _CUES = {
             r"|org))\w*"
             r"|\w{3,}los(?:e[mnrs]?|igkeit)?\b"
         ),
-        form=_pattern(r"\b(?:nichts?|nie|niemals|niemand\w*|kein\w*|nirgend\w*|weder|nein)\b"),
+        form=_pattern(r"\b(?:n(?:ichts?|ie|iemals|iemand\w*|irgend\w*|ein)|kein\w*|weder)\b"),
     ),
     "fr": _Cues(
         neutral=_pattern(
@@ -127,7 +124,10 @@ _CUES = {
             r"|régul"
             r"|respons)|illi|illég|malad|malheur|malhonn|mécont|désagr|désobé|désappr|désespér|déplai|déplu|non-)\w*"
         ),
-        form=_pattern(r"\b(?:ne|pas|non|jamais|rien|personne|aucun\w*|ni|guère)\b|\bn['’]"),
+        form=_pattern(
+            r"\b(?:n(?:e|on|i)|p(?:as|ersonne|lus (?:maintenant|jamais|personne|rien|du tout))|jamais|rien|aucun\w*"
+            r"|guère)\b|\bn['’]"
+        ),
     ),
     "zh": _Cues(
         neutral=_pattern(
@@ -159,8 +159,8 @@ def negation_difference(source: str, target: str, source_language: str, target_l
     if len(source) > _LOOKED_AT or len(target) > _LOOKED_AT:
         return None
     ours, theirs = _CUES[_primary(source_language)], _CUES[_primary(target_language)]
-    if ours.form.search(source) and theirs.form.search(target):
-        return None
+    if (ours.form.search(source) is None) == (theirs.form.search(target) is None):
+        return None  # mostly neither has any; and where both have some, they are taken to be the same
     source_has, target_has = _has_cue(source, ours), _has_cue(target, theirs)
     if source_has == target_has:
         return None

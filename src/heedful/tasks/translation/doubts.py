@@ -114,7 +114,12 @@ def is_unsure(token_log_probs: Sequence[float], threshold: float = LOW_CONFIDENC
 
     A mean of nothing is no reason for doubt; one that is not a number is.
     """
-    return bool(token_log_probs) and not sum(token_log_probs) / len(token_log_probs) >= threshold
+    return bool(token_log_probs) and not mean_log_prob(token_log_probs) >= threshold
+
+
+def mean_log_prob(token_log_probs: Sequence[float]) -> float:
+    """Return the logarithm of the geometric mean of the probabilities; 0 for no tokens."""
+    return sum(token_log_probs) / len(token_log_probs) if token_log_probs else 0.0
 
 
 def is_looping(source: str, text: str) -> bool:

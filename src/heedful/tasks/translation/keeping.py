@@ -104,7 +104,7 @@ def _kept(attempt: Attempt, found: TranslatedUnit) -> TranslatedUnit | None:
             alternatives.append(replace(one, text=text, tokens=_restored_tokens(one.tokens, reading)))
         elif not alternatives:
             return None
-    return TranslatedUnit(unit.text, tuple(alternatives), found.warnings)
+    return replace(found, source=unit.text, alternatives=tuple(alternatives))
 
 
 def _restored_tokens(tokens: tuple[str, ...], reading: Reading) -> tuple[str, ...]:
@@ -143,4 +143,5 @@ def _placed(
     parts = [LeftOut(one.part, rest.place_in_whole(one.place)) for one in left_out]
     text = place_parts(parts, source, found.text, align(source, found.text, unit), rest.parts)
     whole = replace(found.alternatives[0], text=one_line(unit.before + text + unit.after))
-    return TranslatedUnit(unit.text, (whole,), found.warnings if has_loose else (_PLACED, *found.warnings))
+    warnings = found.warnings if has_loose else (_PLACED, *found.warnings)
+    return replace(found, source=unit.text, alternatives=(whole,), warnings=warnings)

@@ -25,6 +25,7 @@ from heedful.storage.model_folder import ModelFolder, load_model_folder, restore
 from heedful.storage.quantized_weights import QuantizedWeights
 from heedful.tasks.device import choose_device
 from heedful.tasks.folder_tokenizers import translation_tokenizer
+from heedful.tasks.translation.calibration import calibration_of
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE
 from heedful.tasks.translation.learned_text import joined_tokens
@@ -78,7 +79,9 @@ def translator_of(
     library = _open_engine(device, quantize, say) if has_engine else None
     engines = [_engine(folder, device, library, insist=quantize == "int8") for folder in folders]
     positions = [limit for folder in folders if (limit := folder.description.model.max_positions) is not None]
-    traits = Traits(min(positions, default=None), joined_tokens(first.facts), _low_confidence(first))
+    traits = Traits(
+        min(positions, default=None), joined_tokens(first.facts), _low_confidence(first), calibration_of(first.facts)
+    )
     generator = Stepwise(engines[0] if len(engines) == 1 else Ensemble(engines))
     return kind(generator, tokenizers[0], first.decoding, directions_of(first), device, traits)
 

@@ -69,6 +69,10 @@ class TranslationRequest:
     alignment: bool = False
     """Whether words are to be linked with those of the translation, at the cost of a pass of the model each way."""
 
+    check: bool = False
+    """Whether the model is asked about what it has written, from the translation back to its source: it finds what was
+    left out or added, where the folder has a calibration, and takes half as long again."""
+
     def after_planning(self) -> "TranslationRequest":
         """Return what is left to ask where texts are planned: units with the same can be translated together."""
         return replace(self, source=None, target=None, prefix="", glossary=NO_TERMS)

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from heedful.decoding import FinishReason
+from heedful.tasks.translation.calibration import WordCalibration
 from heedful.tasks.translation.doubts import OutputWarning
 from heedful.tasks.translation.plan import TextPlan, join_parts
+from heedful.tasks.translation.word_confidence import WordConfidence, word_confidences
 from heedful.text.language_names import language_name
 from heedful.text.lines import one_line
 
@@ -60,15 +62,28 @@ class TranslatedUnit:
     links: tuple[WordLink, ...] = ()
     """Which of its words became which, where that was asked for."""
 
+    word_calibration: WordCalibration | None = None
+    """How often words of a probability are right, where that is known."""
+
     @property
     def text(self) -> str:
         """The translation."""
         return self.alternatives[0].text
 
+    def warned(self, warnings: Iterable[OutputWarning]) -> "TranslatedUnit":
+        """Add what else is doubtful, each kind once."""
+        return replace(self, warnings=_once([*self.warnings, *warnings]))
+
+    def words(self) -> list[WordConfidence]:
+        """Return the words of the translation, and how sure each of them is."""
+        best = self.alternatives[0]
+        return list(word_confidences(best.tokens, best.token_log_probs, self.word_calibration))
+
     def then(self, later: Sequence["TranslatedUnit"]) -> "TranslatedUnit":
         """Let a translation of this one take its place; what was doubtful stays so."""
         warnings = _once(warning for unit in (self, *later) for warning in unit.warnings)
-        return TranslatedUnit(self.source, combined(self.source, later).alternatives, warnings)
+        together = combined(self.source, later)
+        return replace(together, warnings=warnings)
 
 
 @dataclass(frozen=True)
@@ -107,7 +122,9 @@ def combined(source: str, units: Sequence[TranslatedUnit]) -> TranslatedUnit:
     """Make one unit of several that stand in one line."""
     ranked = _ranked(units)
     alternatives = [joined_alternative(chosen, join_parts([one.text for one in chosen])) for chosen in ranked]
-    return TranslatedUnit(source, tuple(alternatives), _once(warning for unit in units for warning in unit.warnings))
+    warnings = _once(warning for unit in units for warning in unit.warnings)
+    calibration = units[0].word_calibration if units else None
+    return TranslatedUnit(source, tuple(alternatives), warnings, word_calibration=calibration)
 
 
 def assemble(plan: TextPlan, units: Sequence[TranslatedUnit]) -> Translation:

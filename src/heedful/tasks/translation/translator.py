@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self, TypeVar
 
 import torch
-from torch import Tensor
 
 from heedful.config.training import DecodingConfig
 from heedful.decoding import Generator, Hypothesis, Recorder, SearchRequest, Stepwise, Term
@@ -20,11 +19,15 @@ from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
 from heedful.tasks.translation.alignment import Link, links_between
+from heedful.tasks.translation.calibration import NO_CALIBRATION, Calibration
+from heedful.tasks.translation.coverage import Side
 from heedful.tasks.translation.directions import Directions
-from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, OutputWarning, find_warnings
+from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, OutputWarning, find_warnings, mean_log_prob
 from heedful.tasks.translation.keeping import translate_keeping
+from heedful.tasks.translation.padding import batches_by_length, padded
 from heedful.tasks.translation.plan import Planner, TextPlan, Unit
 from heedful.tasks.translation.request import MinimumRisk, TranslationRequest, one_request
+from heedful.tasks.translation.review import PairScorer, Reviewer, coverage_warnings
 from heedful.tasks.translation.translated import (
     Alternative,
     TranslatedUnit,
@@ -55,6 +58,9 @@ class Traits:
 
     low_confidence: float = LOW_CONFIDENCE
     """The mean log-probability of a token below which a translation is doubtful."""
+
+    calibration: Calibration = NO_CALIBRATION
+    """When something seems to be missing in a translation, and how often its words are right."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,7 +131,9 @@ class Translator:
 
     def _translate(self, texts: Sequence[str], request: TranslationRequest) -> list[Translation]:
         plans = self.plan(texts, request)
-        return assemble_all(plans, self.translate_units([unit for plan in plans for unit in plan.units], request))
+        units = [unit for plan in plans for unit in plan.units]
+        done = self.translate_units(units, request)
+        return assemble_all(plans, self.reviewer.check(units, done) if request.check else done)
 
     def plan(self, texts: Sequence[str], request: TranslationRequest = _ALL_LEFT_OPEN) -> list[TextPlan]:
         """Settle languages and units of texts, before anything is translated; a `UserError` says what cannot be."""
@@ -229,6 +237,28 @@ class Translator:
                 done[number] = replace(done[number].then(followed), links=links)
         return done
 
+    @property
+    def scorer(self) -> PairScorer:
+        """What is asked about pairs of texts."""
+        model = self.generator.model if isinstance(self.generator, Stepwise) else None
+        return PairScorer(model, self.tokenizer, self.directions, self.max_source_tokens(), self.device)
+
+    @property
+    def reviewer(self) -> Reviewer:
+        """What looks at translations that are there."""
+
+        def confidences(texts: Sequence[str], source: str, target: str) -> list[float]:
+            made = self.translate_detailed(texts, from_=source, to=target, beam_size=1)
+            return [mean_log_prob(one.alternatives[0].token_log_probs) for one in made]
+
+        return Reviewer(self.scorer, self.traits.calibration, self.traits.low_confidence, confidences)
+
+    def review(
+        self, sources: Sequence[str], translations: Sequence[str], *, from_: str | None = None, to: str | None = None
+    ) -> list[tuple[OutputWarning, ...]]:
+        """Say what is doubtful about translations that somebody else may have made, text by text."""
+        return self.reviewer.review_texts(sources, translations, from_, to)
+
     def _translate_masked(self, masked: Masked, unit: Unit, request: TranslationRequest) -> TranslatedUnit:
         """Translate what is left of a unit by its first step."""
         units = self.planner.units_of(masked, unit.steps[:1], unit.language)
@@ -291,12 +321,12 @@ class Translator:
 
     def _batches(self, numbers: Sequence[int], parts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         """Yield which of the parts with these numbers are searched together."""
-        for batch in _batches_by_length([parts[number] for number in numbers], self.decoding.batch_tokens):
+        for batch in batches_by_length([len(parts[number]) for number in numbers], self.decoding.batch_tokens):
             yield [numbers[place] for place in batch]
 
     @torch.inference_mode()
     def _generate(self, pieces: Sequence["_Piece"], request: SearchRequest) -> list[list[Hypothesis]]:
-        source_ids, source_mask = _pad([piece.source_ids for piece in pieces], self.tokenizer.pad_id)
+        source_ids, source_mask = padded([piece.source_ids for piece in pieces], self.tokenizer.pad_id)
         prefix_ids = [piece.prefix_ids for piece in pieces]
         max_lengths = [len(piece.source_ids) + self.decoding.extra_tokens for piece in pieces]
         if self.traits.max_positions is not None:
@@ -330,11 +360,15 @@ class Translator:
             num_source_tokens=len(unit.source_ids),
             num_unknown=self.tokenizer.num_unknown(unit.source_ids),
         )
-        warnings = tuple(find_warnings(output, low_confidence=self.traits.low_confidence))
+        calibration = self.traits.calibration.of(unit.direction)
+        source = Side(output.source, len(unit.source_ids) - int(bool(self.tokenizer.languages)))
+        is_off = calibration.missing_by_shape(source, Side(output.text, len(output.token_log_probs)))
+        doubts = find_warnings(output, low_confidence=self.traits.low_confidence)
+        warnings = (*doubts, *coverage_warnings(*is_off))
         if unit.wishes.terms and len(unit.steps) == 1 and (missing := unit.wishes.missing_in(output.text)):
             message = f"the translation lacks terms of the glossary: {', '.join(missing)}."
             warnings = (*warnings, OutputWarning("missing_term", message))
-        return TranslatedUnit(unit.text, alternatives, warnings)
+        return TranslatedUnit(unit.text, alternatives, warnings, word_calibration=calibration.words)
 
     def _pieces(self, hypothesis: Hypothesis) -> list[str]:
         """Spell what was written, the end symbol included: it was chosen like every other token."""
@@ -355,21 +389,3 @@ class _Piece(NamedTuple):
     source_ids: Sequence[int]
     prefix_ids: Sequence[int] = ()
     terms: Sequence[Term] = ()
-
-
-def _pad(sources: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
-    """Return ids and mask, [batch, source_len] each; the mask is True at real tokens."""
-    longest = max(len(source) for source in sources)
-    ids = torch.tensor([[*source, *[pad_id] * (longest - len(source))] for source in sources])
-    lengths = torch.tensor([len(source) for source in sources])
-    return ids, torch.arange(longest) < lengths.unsqueeze(1)
-
-
-def _batches_by_length(parts: Sequence[Sequence[int]], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield the numbers of parts to be searched together, longest first, within a budget of padded tokens."""
-    order = sorted(range(len(parts)), key=lambda number: -len(parts[number]))
-    start = 0
-    while start < len(order):
-        rows = max(1, batch_tokens // len(parts[order[start]]))
-        yield order[start : start + rows]
-        start += rows

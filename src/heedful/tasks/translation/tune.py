@@ -1,6 +1,7 @@
 """Choosing how a trained model is searched: the beam and the length penalty with the best BLEU on the validation set.
 
-The same translations say how sure the model is of text of its own kind, and so below what it should be doubted.
+The same translations say how sure the model is of text of its own kind, and so below what it should be doubted, and how
+far its words can be relied on (calibrating.py).
 
 Every cell of the grid is a search of its own with exactly these settings, so that its BLEU is the one a user of the
 model will get. Re-scoring one n-best list for all penalties would cost less, but a list ends with the n best for the
@@ -19,6 +20,9 @@ from heedful.files import replace_folder
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import bundled_folder, find_model_folder
 from heedful.storage.model_folder import load_model_folder, save_model_folder
+from heedful.tasks.translation.calibrating import calibrate_direction
+from heedful.tasks.translation.calibration import CALIBRATION, NO_CALIBRATION, Calibration
+from heedful.tasks.translation.reliability_card import with_reliability
 from heedful.tasks.translation.test_sets import TestSet, read_sentences
 from heedful.tasks.translation.translated import Translation
 from heedful.tasks.translation.translator import Translator
@@ -122,15 +126,34 @@ def find_writable(model: Path) -> Path:
     return path
 
 
-def write_settings(model: Path, cell: Cell) -> Path:
-    """Store the settings of a cell in a model folder, or that of a run folder, which is replaced as a whole."""
+def calibrate(translator: Translator, directions: Sequence[Direction], cell: Cell) -> Calibration:
+    """Find out how far the translations of a cell can be relied on, direction by direction."""
+    searcher = _searching_with(translator, cell.beam_size, cell.length_penalty)
+    searcher = replace(searcher, traits=replace(searcher.traits, calibration=NO_CALIBRATION))
+    found = {}
+    for direction in directions:
+        source = direction.source_language or translator.source_language
+        target = direction.target_language or translator.target_language
+        translations = searcher.translate_detailed(direction.sources, from_=source, to=target)
+        pairs = list(zip(direction.sources, direction.references, strict=True))
+        found[f"{source}-{target}"] = calibrate_direction(searcher.scorer, (source, target), pairs, translations)
+    return Calibration(found)
+
+
+def write_settings(model: Path, cell: Cell, calibration: Calibration) -> Path:
+    """Store what was chosen and found out in a model folder, or that of a run folder, which is replaced as a whole."""
     path = find_writable(model)
     folder = load_model_folder(path, TranslatorDescription)
     changed = folder.description.changed(
         decoding=_changed(folder.description.decoding, cell.beam_size, cell.length_penalty),
-        facts={**folder.description.facts, "low_confidence": round(cell.low_confidence, 3)},
+        facts={
+            **folder.description.facts,
+            "low_confidence": round(cell.low_confidence, 3),
+            CALIBRATION: calibration.as_fact(),
+        },
     )
-    replace_folder(path, lambda fresh: save_model_folder(fresh, replace(folder, description=changed)))
+    card = with_reliability(folder.card, calibration)
+    replace_folder(path, lambda fresh: save_model_folder(fresh, replace(folder, description=changed, card=card)))
     return path
 
 

@@ -13,6 +13,7 @@ from heedful.models import build_model
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.folder_files import SpecialIds
 from heedful.storage.model_folder import ModelFolder, load_model_folder, save_model_folder, weights_of
+from heedful.tasks.translation.calibration import NO_CALIBRATION
 from heedful.tasks.translation.evaluate import evaluate_translation, mean_scores
 from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.test_sets import TestSentences, TestSet
@@ -111,7 +112,7 @@ def test_a_cell_of_the_grid_is_what_the_written_model_gets(folders: list[Path], 
     assert (translator.decoding.beam_size, translator.decoding.length_penalty) == (3, 0.6)  # as it was
     for number, cell in enumerate(cells):
         path = model_folder(tmp_path / str(number), 1)
-        assert write_settings(path, cell) == path
+        assert write_settings(path, cell, NO_CALIBRATION) == path
         assert load_model_folder(path, TranslatorDescription).description.decoding.extra_tokens == 4
         written = load(path)
         for it in directions:

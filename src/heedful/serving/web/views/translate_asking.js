@@ -12,7 +12,7 @@ const NOTHING = { status: "none", request: null, whole: null, heard: null, about
 
 /**
  * {status: "none" | "loading" | "ready" | "refused" | "crowded", request, detected: a code or null,
- *  whole: {text, alternatives, units, warnings, milliseconds} or null,
+ *  whole: {text, alternatives, units, direction, warnings, milliseconds} or null,
  *  heard: sentences {before, text, warnings} or null, about: warnings of the whole of what is heard,
  *  error: {sentence, status, seconds}}
  */
@@ -80,6 +80,7 @@ async function askWhole(asking, request, leaving) {
       text,
       alternatives: [...new Set(found.alternatives ?? [])].filter((one) => one !== text),
       units: found.details,
+      direction: `${found.detectedLanguage?.language ?? asking.source}-${asking.target}`,
       warnings: found.warnings,
       milliseconds: Math.round(performance.now() - began),
     },

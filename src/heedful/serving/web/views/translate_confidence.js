@@ -12,18 +12,22 @@ function lettersOf(pieces) {
   return pieces.join("").replaceAll(SPACE_MARK, "");
 }
 
-/** How doubtful a probability is: 0 is sure, 3 is a guess. */
+/** How sure a word is: how often words like it are right where that is known, else its bare probability. */
+export const surenessOf = (word) => word.confidence ?? word.probability;
+
+/** How doubtful a number from 0 to 1 is: 0 is sure, 3 is a guess. */
 export function levelOf(probability) {
   const level = LEVELS.findIndex((least) => probability >= least);
   return level < 0 ? LEVELS.length : level;
 }
 
 /**
- * The text of one unit as a row of {text} and, for words, {text, probability, pieces: [[letters, probability] …]}.
+ * The text of one unit as a row of {text} and, for words, {text, probability, confidence, pieces: [[letters,
+ * probability] …]}; the confidence is null where the server knows none.
  * Joined it is the text again. Where pieces cannot be found in the text, which a tokenizer may have put in order, the
  * text stands as it is, without numbers.
  */
-export function wordsOf({ text, tokens, tokenLogProbs }) {
+export function wordsOf({ text, tokens, tokenLogProbs, wordConfidences }) {
   const groups = [];
   tokens.forEach((piece, number) => {
     const isSymbol = number === tokens.length - 1 && /^<.+>$/.test(piece) && !byteOf(piece);
@@ -35,7 +39,8 @@ export function wordsOf({ text, tokens, tokenLogProbs }) {
   });
   const row = [];
   let at = 0;
-  for (const group of groups) {
+  const confidences = wordConfidences?.length === groups.length ? wordConfidences : [];
+  for (const [number, group] of groups.entries()) {
     const letters = lettersOf(group.map((one) => one.piece));
     if (!letters) continue;
     const found = text.indexOf(letters, at);
@@ -44,6 +49,7 @@ export function wordsOf({ text, tokens, tokenLogProbs }) {
     row.push({
       text: letters,
       probability: Math.exp(group.reduce((sum, one) => sum + one.logProb, 0)),
+      confidence: confidences[number] ?? null,
       pieces: group.map((one) => [lettersOf([one.piece]), Math.exp(one.logProb)]),
     });
     at = found + letters.length;

@@ -3,7 +3,8 @@
 
 import { html, useState } from "/insight/vendor/preact.js";
 import { alongRow } from "/insight/parts.js";
-import { levelOf, linesOf } from "./translate_confidence.js";
+import { levelOf, linesOf, surenessOf } from "./translate_confidence.js";
+import { Reliability } from "./translate_reliability.js";
 import { differences } from "../differences.js";
 import { words } from "./translate_words.js";
 
@@ -17,7 +18,9 @@ const sized = (text) => (text.length > LONG ? "output long" : "output");
 function numbersOf(word) {
   const said = words();
   const parts = word.pieces.map(([letters, probability]) => `${letters} ${percent(probability)}`).join(" · ");
-  return said.word(word.text, percent(word.probability)) + (word.pieces.length > 1 ? said.parts(parts) : "");
+  const rightness = word.confidence === null ? "" : said.right(percent(word.confidence));
+  const inParts = word.pieces.length > 1 ? said.parts(parts) : "";
+  return said.word(word.text, percent(word.probability)) + inParts + rightness;
 }
 
 /** Words in lines; `current` is the number of the one that is told about. */
@@ -31,7 +34,7 @@ export function Shaded({ whole, language }) {
     if (!part.pieces) return part.text;
     const own = ++number;
     return html`<span
-      class="sure" data-level=${levelOf(part.probability)} tabindex=${own === (current ?? 0) ? 0 : -1}
+      class="sure" data-level=${levelOf(surenessOf(part))} tabindex=${own === (current ?? 0) ? 0 : -1}
       aria-label=${numbersOf(part)} aria-current=${own === current ? "true" : null}
       onMouseEnter=${() => setCurrent(own)} onFocus=${() => setCurrent(own)}
     >${part.text}</span>`;
@@ -43,17 +46,18 @@ export function Shaded({ whole, language }) {
       onMouseLeave=${() => setCurrent(null)}>
       ${lines.map((row, line) => html`<p key=${line}>${row.map(show)}</p>`)}
     </div>
-    <${Confidence} words=${all} told=${all[current] ?? null} />`;
+    <${Confidence} words=${all} told=${all[current] ?? null} />
+    <${Reliability} direction=${whole.direction} />`;
 }
 
 /** The legend, and in words either the word that is pointed at or those the model was least sure of. */
 function Confidence({ words: all, told }) {
   const said = words();
   const least = [...all]
-    .filter((word) => levelOf(word.probability) > 0)
-    .sort((one, other) => one.probability - other.probability)
+    .filter((word) => levelOf(surenessOf(word)) > 0)
+    .sort((one, other) => surenessOf(one) - surenessOf(other))
     .slice(0, NUM_LEAST_SURE)
-    .map((word) => `${word.text} ${percent(word.probability)}`);
+    .map((word) => `${word.text} ${percent(surenessOf(word))}`);
   if (all.length === 0) return null;
   return html`
     <div class="confidence">

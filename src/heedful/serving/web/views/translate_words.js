@@ -29,6 +29,14 @@ const TRANSLATE_WORDS = {
     sureHint: "Point at a word, or go through the words with ← and →.",
     word: (word, percent) => `“${word}” had a probability of ${percent}`,
     parts: (parts) => `: ${parts}`,
+    right: (percent) => `; words like it are right ${percent} of the time`,
+    reliability: "How far this can be relied on",
+    reliabilityHint: (words, before, after) =>
+      `Of ${words} words of the validation set, how many a reference has, by what was said of them. On the line, ` +
+      `what was said is true. Calibration error: ${before} of the bare probability, ${after} of the confidence.`,
+    said: "said",
+    isRight: "right",
+    reliabilityRow: (said, right, words) => `said ${said}: ${right} of ${words} words were right`,
     least: (parts) => `Least sure: ${parts}.`,
     allSure: "The model was sure of every word.",
     facts: (tokens, milliseconds) => `${tokens} tokens, ${milliseconds} ms`,
@@ -102,6 +110,14 @@ const TRANSLATE_WORDS = {
     sureHint: "把鼠标移到词上，或用 ← → 逐词查看。",
     word: (word, percent) => `“${word}”的概率为 ${percent}`,
     parts: (parts) => `：${parts}`,
+    right: (percent) => `；这样的词有 ${percent} 是对的`,
+    reliability: "这些数字有多可靠",
+    reliabilityHint: (words, before, after) =>
+      `验证集译文中的 ${words} 个词，按所说的把握分组，看参考译文里有多少。落在线上，说的就是真的。` +
+      `校准误差：原始概率 ${before}，校准后 ${after}。`,
+    said: "所说的把握",
+    isRight: "正确的比例",
+    reliabilityRow: (said, right, words) => `说 ${said}：${words} 个词中 ${right} 是对的`,
     least: (parts) => `最没有把握的：${parts}。`,
     allSure: "模型对每个词都很有把握。",
     facts: (tokens, milliseconds) => `${tokens} 个词元，${milliseconds} 毫秒`,
