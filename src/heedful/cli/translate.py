@@ -8,7 +8,7 @@ import typer
 
 from heedful.cli import options, search_options
 from heedful.cli.console import flush, note, open_stdin, warn, write_line
-from heedful.cli.translate_files import FileOptions, named_files, translate_files
+from heedful.cli.translate_files import FileOptions, OutFile, ResumeFile, named_files, translate_files
 from heedful.errors import UserError, count_of
 
 if TYPE_CHECKING:
@@ -40,10 +40,8 @@ def translate(
     alignment: search_options.WordLinks = None,
     check: search_options.Check = False,
     as_json: options.Json = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the translation of a file goes; else beside it.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a file where a killed run ended.")] = False,
+    out: OutFile = None,
+    resume: ResumeFile = False,
     device: options.Device = None,
     quantize: options.Quantize = "auto",
 ) -> None:

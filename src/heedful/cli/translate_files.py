@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from heedful.cli.console import is_terminal, note, warn
 from heedful.errors import UserError, count_of
@@ -22,6 +24,12 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 255
 _LINE_EVERY_PERCENT = 10
 Listener = Callable[[int, int], None]
+
+
+OutFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Where the translation of a file goes; else beside it.")
+]
+ResumeFile = Annotated[bool, typer.Option("--resume", help="Go on with a file where a killed run ended.")]
 
 
 @dataclass(frozen=True)
