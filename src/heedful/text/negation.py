@@ -44,7 +44,7 @@ _CUES = {
             r"|if (?:not|nothing)"
             r"|nothing but|none other|not so much|not to mention|(?:cannot|could not) but|(?:ca|could)n['’]t (?:help"
             r"|wait"
-            r"|keep from)|no\.|no less|no kidding|no way|none the less)\b"
+            r"|keep from)|no\.\s*(?=\d)|no less|no kidding|no way|none the less)\b"
             r"|\b(?:not|\w+n['’]t)\b(?=[^.!?]*\b(?:until|till)\b)|\bnot far\b|\bno (?:hurry|problem)\b"
         ),
         cue=_pattern(r"\b(?:not|no|never|nothing|nobody|no one|none|nowhere|neither|nor|cannot|\w+n['’]t)\b"),

@@ -34,6 +34,7 @@ def test_a_lost_negation_is_found_and_seen_from_the_other_side_is_an_added_one(
         ("You are Tom, aren't you?", "你是汤姆，对吗？", ("en", "zh")),
         ("Do you like it?", "你喜不喜欢？", ("en", "zh")),
         ("I'm sorry.", "对不起。", ("en", "zh")),
+        ("Parcel no. 4711 has arrived.", "Das Paket Nr. 4711 ist da.", ("en", "de")),
         ("Anybody can do it.", "N'importe qui peut le faire.", ("en", "fr")),
         ("We're just children.", "Nous ne sommes que des enfants.", ("en", "fr")),
         ("No sooner had I left than it rained.", "Kaum war ich weg, regnete es.", ("en", "de")),
