@@ -71,7 +71,7 @@ class TranslationRequest:
 
     check: bool = False
     """Whether the model is asked about what it has written, from the translation back to its source: it finds what was
-    left out or added, where the folder has a calibration, and takes half as long again."""
+    left out or added, where the folder has a calibration, and takes nearly twice as long."""
 
     def after_planning(self) -> "TranslationRequest":
         """Return what is left to ask where texts are planned: units with the same can be translated together."""
