@@ -4,7 +4,7 @@
 
 On the test sets of the config, in each direction, beside good translations: references, and the model's own that are
 like their reference (chrF2 from 60, into Chinese from 40). Something is then left out of them: the third clause, or one
-of the only two; a sentence of texts of three. As much is left out of sources, to see additions. The model also
+of the only two; a sentence of texts of three. A clause is left out of sources, to see additions. The model also
 translates five sentences as one line without cutting them, which loses much. "Free" are the flags every translation
 gets, "asked" those of `heedful review`, which asks the model. A negation is taken away word by word, by rules that know
 nothing of those that look for it. With --news, a folder of PUD's pairs, the same on text the model was not made for.
@@ -141,6 +141,10 @@ class Bench:
             clauses = lacking_clauses(good, generator)
             texts = lacking_sentences(good, 3, generator, most=self.lines // 3)
             rows |= self._omission_rows(kind, Examples(good[: self.lines], []), clauses, texts)
+            exchanged = lacking_clauses([(target, source) for source, target in good], generator)
+            added = [(source, target) for target, source in exchanged.lacking[: self.lines]]
+            rows[f"free, {kind}: a clause added, flagged"] = str(self.by_shape(added, "addition"))
+            rows[f"asked, {kind}: a clause added, flagged"] = str(self.by_asking(added, "addition"))
         rows |= self._whole_rows([source for source, _ in pairs])
         rows |= self._negation_rows(pairs)
         rows |= self._word_rows(pairs, made)
