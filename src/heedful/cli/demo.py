@@ -61,7 +61,7 @@ def _show(shown: "Demonstration") -> None:
     page.heading("Next")
     page.commands(
         [
-            ("your own sentences; the language they are in is detected", 'heedful translate --to de "Good evening!"'),
+            ("your own sentences; the language they are in is detected", 'heedful translate --to de "See you tomorrow!"'),
             ("a file, one line in, one line out", "heedful translate --to en < letters.txt"),
             (
                 "everything shown here, for programs",
@@ -112,8 +112,7 @@ def _show_doubts(page: Page, shown: "Demonstration") -> None:
         page.words(translation.source, words_of(translation.alternatives[0]))
     page.heading("Text it was not made for")
     page.say(
-        "It learned from short everyday sentences. A contract, philosophy or random keys are beyond it, "
-        "and it says so instead of looking fluent:"
+        "A contract, nonsense verse or random keys are beyond it. It does not always notice; here it does, and says so:"
     )
     for translation in shown.out_of_domain:
         page.doubtful(translation.source, translation.text, [warning.message for warning in translation.warnings])

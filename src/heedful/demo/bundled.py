@@ -21,11 +21,11 @@ from heedful.text.words import SPACE_MARK, begins_word
 LANGUAGES = {"en": "English", "de": "German", "fr": "French", "zh": "Chinese"}
 
 EVERYDAY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("en", "de", ("Where is the station?", "If it rains tomorrow, we will stay at home.")),
-    ("en", "fr", ("How much does this book cost?", "I have never been to Paris.")),
-    ("en", "zh", ("Where is the station?", "The children are playing in the garden.")),
-    ("de", "en", ("Ich habe meine Schlüssel verloren.", "Er hat mir nicht gesagt, wann er kommt.")),
-    ("fr", "en", ("Pourriez-vous parler plus lentement ?", "Il n'y a plus de lait dans le frigo.")),
+    ("en", "de", ("Where is the station?", "I would like to book a table for two people tomorrow evening.")),
+    ("en", "fr", ("I have never been to Paris.", "Click the button to download the latest version.")),
+    ("en", "zh", ("The children are playing in the garden.", "You can change the password at any time.")),
+    ("de", "en", ("Er hat mir nicht gesagt, wann er kommt.", "Die Bibliothek ist am Montag geschlossen.")),
+    ("fr", "en", ("Il n'y a plus de lait dans le frigo.", "Le maire a promis de réparer l'école avant l'hiver.")),
     ("zh", "en", ("她每天早上喝咖啡。", "他不知道该怎么办。")),
 )
 """From which language, into which, what: text as it is said every day."""
@@ -40,11 +40,11 @@ HARD: tuple[tuple[str, str, str], ...] = (
 """Sentences with a word that can be said in several ways, or that the model has not seen often enough."""
 
 OUT_OF_DOMAIN: tuple[tuple[str, str, str], ...] = (
-    ("en", "fr", "The lessee shall indemnify the lessor against all claims arising out of the use of the premises."),
-    ("en", "zh", "Hermeneutics teaches us that understanding is always historically mediated."),
-    ("en", "de", "hjkl fdsa uiop rewq vbnm"),
+    ("en", "fr", "The lessee shall indemnify the lessor."),
+    ("en", "zh", "Twas brillig, and the slithy toves did gyre and gimble in the wabe."),
+    ("de", "en", "ölkjh üpoiz äqwert yxcvb"),
 )
-"""A contract, a thought, and a cat on the keyboard: nothing of the kind was in the training text."""
+"""A contract, a nonsense poem, and a cat on the keyboard, of which the model is unsure."""
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ def test_a_tokenizer_that_is_taken_is_the_one_that_is_looked_at(
     data = DataConfig(train=[write_corpus("train", ENGLISH, GERMAN)], validation=[held_out], target_language="de")
     config = config_of(data)
     taken = config.model_copy(update={"tokenizer": TokenizerConfig(take_from=str(bundled))})
-    assert examine(taken).source_vocab_size == 14_000
+    assert examine(taken).source_vocab_size == 20_000
     without = taken.model_copy(update={"data": data.model_copy(update={"target_language": "cs"})})
     assert examine(without).has_errors
     nowhere = config.model_copy(update={"tokenizer": TokenizerConfig(take_from="no such model")})
@@ -154,7 +154,7 @@ def test_a_run_that_starts_from_a_model_is_looked_at_with_its_tokenizer_and_shap
     config = config_of(data, init_from=str(bundled))
     fitting = config.model_copy(update={"model": describe_model_folder(bundled, TranslatorDescription).model})
     found = examine(fitting)
-    assert (found.findings, found.source_vocab_size) == ([], 14_000)
+    assert (found.findings, found.source_vocab_size) == ([], 20_000)
     assert sentences(examine(config)) == [
         (
             "error",
