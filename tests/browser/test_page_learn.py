@@ -22,7 +22,7 @@ from tests.support.traced_sentence import asked_about, layers_of
 pytestmark = pytest.mark.browser
 Visit = Callable[..., AbstractContextManager[Any]]
 NUM_CHAPTERS = 12
-KEY, STATION = "I have lost my key.", "Where is the nearest station, please?"
+KEY, STATION = "I have lost my key.", "Where is the next station, please?"
 
 # All figures of all chapters, each with its chapter and what the page's own rules find for it.
 FIGURES = """async () => {
@@ -234,7 +234,7 @@ def test_heads_really_do_what_the_chapters_say(bundled_server: ServerProcess, fi
     key, aligning = asked(bundled_server, KEY), heads["attention", "bestAligning"]
     for written, read in (("meinen", "my"), ("Schlüssel", "key"), ("verloren", "lost")):
         assert looks_at(key, aligning, written) == read, f"chapter 'attention': {written!r} does not look at {read!r}."
-    assert looks_at(station, heads["heads", "mostPrevious"], "station") == "nearest", "chapter 'heads': the exercise"
+    assert looks_at(station, heads["heads", "mostPrevious"], "station") == "next", "chapter 'heads': the exercise"
 
 
 def test_what_is_said_of_order_loss_and_search_is_true(bundled_server: ServerProcess) -> None:
@@ -248,15 +248,15 @@ def test_what_is_said_of_order_loss_and_search_is_true(bundled_server: ServerPro
     losses = [-step["logProb"] for step in reference["steps"]]
     assert spelled(reference["target"]["tokens"])[int(np.argmax(losses))] == "Hund", "chapter 'training': the exercise"
 
-    celebration = "I arrived late for the celebration."
-    greedy, beam = asked(bundled_server, celebration, beam=1), asked(bundled_server, celebration, beam=5)
+    novel = "She is bored with this novel."
+    greedy, beam = asked(bundled_server, novel, beam=1), asked(bundled_server, novel, beam=5)
     ids = [[token["id"] for token in found["target"]["tokens"]] for found in (greedy, beam)]
     assert ids[0] != ids[1], "chapter 'search': greedy search and the beam agree on this sentence; choose another."
     assert greedy["logProb"] < beam["logProb"], "chapter 'search': the beam's translation is not the more probable one."
     parting = next(at for at, (one, other) in enumerate(zip(*ids, strict=False)) if one != other)
     assert greedy["steps"][parting]["logProb"] > beam["steps"][parting]["logProb"]
 
-    tree = asked(bundled_server, "Get out of my way.", beam=5)["beam"]
+    tree = asked(bundled_server, "Wait a second.", beam=5)["beam"]
     ended = [(node["logProb"], node["step"] + 1) for node in tree["nodes"] if node["isEnd"]]
     best = {
         alpha: max((log_prob / ((5 + length) / 6) ** alpha, length) for log_prob, length in ended) for alpha in (0, 3)

@@ -61,7 +61,7 @@ def _show(shown: "Demonstration") -> None:
     page.heading("Next")
     page.commands(
         [
-            ("your own sentences; the language they are in is detected", 'heedful translate --to de "See you tomorrow!"'),
+            ("your own sentences; the language they are in is detected", 'heedful translate --to de "How are you?"'),
             ("a file, one line in, one line out", "heedful translate --to en < letters.txt"),
             (
                 "everything shown here, for programs",

@@ -1,6 +1,6 @@
 // Chapter: several heads, three uses (SPEC 3.4 and 3.5).
 
-const STATION = { text: "Where is the nearest station, please?", target: "de" };
+const STATION = { text: "Where is the next station, please?", target: "de" };
 
 export const chapter = {
   name: "heads",
@@ -14,7 +14,7 @@ export const chapter = {
           "of its own.",
         zh: "一行权重只能看好一件事，而一个句子要看的不止一件：谁做的，对什么做，旁边是哪个词。所以每一层都有好几个头，每个头都有自己的查询、键、值矩阵。",
       },
-      figure: { kind: "lines", ...STATION, rule: "mostNext", row: "nearest" },
+      figure: { kind: "lines", ...STATION, rule: "mostNext", row: "next" },
     },
     {
       say: {

@@ -1,6 +1,6 @@
 // Chapter: from probabilities to a sentence (SPEC 6).
 
-const CELEBRATION = { text: "I arrived late for the celebration.", target: "de" };
+const NOVEL = { text: "She is bored with this novel.", target: "de" };
 
 export const chapter = {
   name: "search",
@@ -13,7 +13,7 @@ export const chapter = {
           "each step and never looks back. That is quick and mostly good.",
         zh: "模型只给出概率，总得有谁来选。贪心搜索每一步都写下最可能的词元，从不回头。这样很快，多半也不错。",
       },
-      figure: { kind: "sequence", ...CELEBRATION, step: 1, beam: 1 },
+      figure: { kind: "sequence", ...NOVEL, step: 1, beam: 1 },
     },
     {
       say: {
@@ -33,7 +33,7 @@ export const chapter = {
             "Which is more probable as a whole?",
           zh: () => "同一句话的两个译文，一个由贪心搜索找到，一个由束搜索找到。哪一个整句的概率更高？",
         },
-        figure: { kind: "search", ...CELEBRATION },
+        figure: { kind: "search", ...NOVEL },
       },
     },
     {
@@ -43,7 +43,7 @@ export const chapter = {
           "token; what follows costs it more than it has won.",
         zh: "每个词元下面写着它的概率。在分开的地方，贪心搜索选了更可能的词元，可后面付出的比赚到的多。",
       },
-      figure: { kind: "search", ...CELEBRATION },
+      figure: { kind: "search", ...NOVEL },
     },
     {
       say: {
@@ -54,7 +54,7 @@ export const chapter = {
         zh: "每多写一个词元，对数之和就更小，短句子便容易占便宜。长度惩罚把总和除以长度的某个幂；α = 0 就是不除。这一句在 α = 0 时，最短的候选排第一；把 α 往上拖，看它怎样落下去。",
       },
       formula: "penalty",
-      figure: { kind: "penalty", text: "Get out of my way.", target: "de" },
+      figure: { kind: "penalty", text: "Wait a second.", target: "de" },
     },
     {
       say: {
