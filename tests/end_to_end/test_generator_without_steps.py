@@ -112,7 +112,7 @@ def test_a_stream_tells_whole_sentences_for_it_has_no_tokens_before(server: Addr
     )
     assert status == 200
     assert re.findall(r"event: (\w+)", told.decode()) == ["sentence", "sentence", "done"]
-    assert json.loads(told.decode().split("data: ")[-1]) == {"translatedText": f"{SENTENCE}. wo."}
+    assert json.loads(told.decode().split("data: ")[-1]) == {"translatedText": f"{SENTENCE}. wo.", "warnings": []}
 
 
 def test_a_trace_says_that_there_is_nothing_to_show(copier: Translator, server: Address) -> None:

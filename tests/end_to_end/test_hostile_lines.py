@@ -105,5 +105,5 @@ def test_a_megabyte_in_one_line_is_one_line(translator: Translator) -> None:
     assert len(text) == 1_000_000
     [long, after] = quick.translate_lines([text, "ten houses"], TranslationRequest())
     assert len(long.text.splitlines()) == 1
-    assert "was translated in" in str(long.warnings[0])
+    assert any("was translated in" in str(warning) for warning in long.warnings)
     assert after.text == quick.translate("ten houses")

@@ -102,7 +102,7 @@ def test_its_trace_is_what_it_did(run: Path) -> None:
     [
         (
             ("export", "--format", "huggingface"),
-            "A Marian model must be a Transformer, but this one is a recurrent network.",
+            "A model for Hugging Face must be a Transformer, but this one is a recurrent network.",
         ),
         (
             ("export", "--format", "ctranslate2"),

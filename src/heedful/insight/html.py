@@ -27,6 +27,7 @@ _PAGES = {
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w./-]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|const) (\w+))", re.MULTILINE)
+_COMMENT = re.compile(r"^ *(?://.*|/\*\*(?s:.*?)\*/)\n", re.MULTILINE)  # a file that is sent around is kept small
 _EXPORTED_LIST = re.compile(r"export\{([^}]*)\};?\s*$")  # as minified modules end
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 
@@ -97,7 +98,7 @@ def _script(main: str) -> str:
 
 def _as_function(module: str) -> str:
     """Turn imports into names taken from the modules there are, and exports into the value that is returned."""
-    body = _IMPORT.sub(r'const {\1} = modules["\2"];\n', module)
+    body = _IMPORT.sub(r'const {\1} = modules["\2"];\n', _COMMENT.sub("", module))
     exported = _EXPORT.findall(body)
     if listed := _EXPORTED_LIST.search(body):
         names = (pair.strip().split(" as ") for pair in listed[1].split(","))
