@@ -53,9 +53,7 @@ class Constraints:
             if all(step < len(self._prefixes[sentence]) for sentence in sentences):
                 best = log_probs.topk(1, dim=-1)
                 return best.values, best.indices
-            # Sorted, because `topk` orders equal tokens at random: a neighbour's prefix must not change a choice.
-            ordered = log_probs.sort(dim=-1, descending=True, stable=True)
-            return ordered.values[:, :count], ordered.indices[:, :count]
+            return _ordered(log_probs, count)
         # Each forbidden token may stand before the ones that are wanted, so as many more are asked for.
         log_probs, ids = model.step_best(state, token_ids, parents, count=count + self._spare)
         if not self._spare:
@@ -100,6 +98,21 @@ class Constraints:
     def _forced_at(self, step: int, sentences: Sequence[int], device: torch.device) -> Tensor:
         prefixes = (self._prefixes[sentence] for sentence in sentences)
         return torch.tensor([prefix[step] if step < len(prefix) else FREE for prefix in prefixes], device=device)
+
+
+def _ordered(log_probs: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the best of log_probs [rows, vocab] and their ids, [rows, count] each; of equal ones the lower id first.
+
+    `topk` orders equal tokens at random, but a neighbour's prefix must not change a choice; sorting all takes longer.
+    """
+    best = log_probs.topk(min(count, log_probs.size(1)), dim=-1)
+    last = best.values[:, -1:]  # what has as much as the last may be outside as well
+    if bool(((log_probs >= last).sum(dim=-1, keepdim=True) > best.values.size(1)).logical_and(last > -math.inf).any()):
+        ordered = log_probs.sort(dim=-1, descending=True, stable=True)
+        return ordered.values[:, :count], ordered.indices[:, :count]
+    ids = best.indices.sort(dim=-1).values
+    ordered = log_probs.gather(1, ids).sort(dim=-1, descending=True, stable=True)
+    return ordered.values, ids.gather(1, ordered.indices)
 
 
 def _lookup(forbidden: Tensor) -> NDArray[np.bool_]:

@@ -191,6 +191,27 @@ class Int8Transformer:
         _check(status)
         return log_probs, ids
 
+    def looks(self, source_ids: Tensor, source_mask: Tensor, input_ids: Tensor) -> Tensor:
+        """Read source_ids where source_mask, [batch, source_len] each, beside input_ids [batch, target_len].
+
+        Returns how much the last layer looks from each target token at each of the source, the mean of its heads,
+        [batch, target_len, source_len].
+        """
+        batch, target_len = input_ids.shape
+        state = self.start(source_ids, source_mask, max_rows=batch, max_len=target_len)
+        input_ids, looks = input_ids.contiguous(), torch.zeros(batch, target_len, source_ids.size(1))
+        assert 0 <= int(input_ids.min()) <= int(input_ids.max()) < self.vocab_size, "the engine does not check ids"
+        status = self.library.heedful_look(
+            state.handle,
+            c_void_p(input_ids.data_ptr()),
+            c_int64(batch),
+            c_int64(target_len),
+            c_int64(source_ids.size(1)),
+            c_void_p(looks.data_ptr()),
+        )
+        _check(status)
+        return looks
+
     def rewind(self, state: Int8Search, lengths: Tensor) -> None:
         """Let every row forget what it has written beyond lengths [rows]."""
         assert lengths.numel() == state.num_rows, "one length for each row"

@@ -108,9 +108,11 @@ struct Search {
         leave(rows, back.get(), contract.padded_outputs(), norm);
     }
 
-    // softmax(q K^T / sqrt(head_dim)) V for one row, head by head. key_of(t) and value_of(t) say where position t lies.
+    // softmax(q K^T / sqrt(head_dim)) V for one row, head by head. key_of(t) and value_of(t) say where position t lies. The
+    // mean of the heads' weights is added to `looks` [length], where there is one.
     template <typename KeyOf, typename ValueOf>
-    void attend(const float* query, long length, const KeyOf& key_of, const ValueOf& value_of, float* out, int member) {
+    void attend(const float* query, long length, const KeyOf& key_of, const ValueOf& value_of, float* out, int member,
+                float* looks = nullptr) {
         const int head_dim = engine.dim / engine.num_heads;
         const float scale = 1.0f / std::sqrt(float(head_dim));
         std::vector<float>& weights = scratch[member];
@@ -134,6 +136,7 @@ struct Search {
                 total += power;
             }
             const float mass = 1.0f / sum(total);
+            for (long t = 0; looks && t < length; ++t) looks[t] += weights[t] * mass / float(engine.num_heads);
             for (int i = first; i < first + head_dim; i += kSpan)
                 average(weights.data(), length, value_of, mass, i, std::min(kSpan, first + head_dim - i), out);
         }
@@ -238,8 +241,9 @@ struct Search {
         return &free_places[next_free - lines];
     }
 
-    // Append num_new tokens to each row: `states` then holds the decoder's output for each of these lines.
-    void extend(const int64_t* tokens, const int64_t* parents, long rows, long num_new) {
+    // Append num_new tokens to each row: `states` then holds the decoder's output for each of these lines. How much the last
+    // layer looks at each token of the source is added to `looks` [rows, num_new, source_len], where there is one.
+    void extend(const int64_t* tokens, const int64_t* parents, long rows, long num_new, float* looks = nullptr, long source_len = 0) {
         if (parents) follow(parents, rows);
         if (rows != num_rows || rows > max_rows) throw std::invalid_argument("another number of rows");
         for (long row = 0; row < rows; ++row)
@@ -281,7 +285,8 @@ struct Search {
                 const float* keys = &sources[number][starts[sentence] * source_stride];
                 attend(&wide[line * layer.cross_query.padded_outputs()], starts[sentence + 1] - starts[sentence],
                        [&](long t) { return keys + t * source_stride; },
-                       [&](long t) { return keys + t * source_stride + dim; }, &averages[line * dim], member);
+                       [&](long t) { return keys + t * source_stride + dim; }, &averages[line * dim], member,
+                       looks && number + 1 == engine.decoder.size() ? looks + line * source_len : nullptr);
             });
             apply(layer.cross_output, lines, [&](long line) { return &averages[line * dim]; }, back.get());
             leave(lines, back.get(), layer.cross_output.padded_outputs(), layer.cross_norm);

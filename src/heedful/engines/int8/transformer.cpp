@@ -90,6 +90,15 @@ int32_t heedful_extend_best(void* search, const int64_t* tokens, const int64_t* 
     });
 }
 
+// tokens [rows, num_new]; looks [rows, num_new, source_len], zeros before: where the last layer looks while it reads them.
+int32_t heedful_look(void* search, const int64_t* tokens, int64_t rows, int64_t num_new, int64_t source_len, float* looks) {
+    return status_of([&] {
+        auto& self = *static_cast<Search*>(search);
+        const std::lock_guard working(self.engine.at_work);
+        self.extend(tokens, nullptr, rows, num_new, looks, source_len);
+    });
+}
+
 // lengths [rows], none above what the row has written.
 int32_t heedful_rewind(void* search, const int64_t* lengths) {
     return status_of([&] { static_cast<Search*>(search)->rewind(lengths); });

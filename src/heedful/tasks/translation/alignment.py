@@ -5,11 +5,14 @@ says which source token a written token looks at most. A reading, not a truth. S
 left out. Knows tokenizers and models; knows no search.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
+from heedful.engines.int8.engine import Int8Transformer
 from heedful.models.attention_weights import forced_pass
 from heedful.models.interfaces import EncoderDecoder
 from heedful.text.tokenizer import Tokenizer
@@ -84,6 +87,29 @@ def attention_between(
     if not uses:
         return None
     return Looks(read, written, weights[uses[-1].name][-1, 0].mean(dim=0))  # [target_len, source_len]
+
+
+def quick_looks(
+    engine: Int8Transformer, tokenizer: Tokenizer, sources: Sequence[tuple[str, str | None]], targets: Sequence[str]
+) -> list[Looks]:
+    """Let the engine look from translations at their texts, each with the language it is translated into."""
+    if not sources:
+        return []
+    asked = [(text, language if tokenizer.languages else None) for text, language in sources]
+    read = [_spans(source_tokens(tokenizer, text, language), text) for text, language in asked]
+    output_ids = [tokenizer.encode_target(target) for target in targets]
+    source_ids = pad_sequence([torch.tensor([token.id for token in tokens]) for tokens in read], batch_first=True)
+    lengths = torch.tensor([len(tokens) for tokens in read])
+    shifted = [torch.tensor([tokenizer.bos_id, *ids[:-1]]) for ids in output_ids]
+    weights = engine.looks(
+        source_ids,
+        torch.arange(source_ids.size(1)) < lengths.unsqueeze(1),
+        pad_sequence(shifted, batch_first=True, padding_value=tokenizer.pad_id),
+    )  # [batch, target_len, source_len]
+    return [
+        Looks(tokens, _spans(target_tokens(tokenizer, ids), target), here[: len(ids), : len(tokens)])
+        for tokens, ids, target, here in zip(read, output_ids, targets, weights, strict=True)
+    ]
 
 
 def _spans(tokens: list[Token], text: str) -> list[Token]:

@@ -6,9 +6,9 @@ only; that translations contain what they must is the business of the search.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from heedful.errors import UserError, count_of
@@ -48,17 +48,17 @@ class Glossary:
         if len(self.entries) > MAX_ENTRIES:
             raise UserError(f"A glossary must have at most {MAX_ENTRIES:,} entries, but has {len(self.entries):,}.")
 
-    def terms_of(self, text: str) -> tuple[tuple[str, ...], ...]:
-        """Return the forms of each entry that a text has, in order; of entries that overlap the longest counts."""
+    def terms_of(self, text: str) -> dict[str, tuple[str, ...]]:
+        """Return the sources that a text has, in order, with their forms; of those that overlap the longest counts."""
         if not self.entries:
-            return ()
+            return {}
         found: dict[str, tuple[str, ...]] = {}
         for match in self._pattern.finditer(text):
             written = _one_space(match.group())
             forms = self._forms.get(written) or self._forms.get(written.lower())
             if forms is not None:
                 found.setdefault(written.lower(), forms)
-        return tuple(found.values())
+        return found
 
     @cached_property
     def _forms(self) -> dict[str, tuple[str, ...]]:
@@ -84,6 +84,29 @@ def _as_pattern(source: str) -> str:
     before = r"(?<!\w)" if source[0].isalnum() and not is_unspaced(source[0]) else ""
     after = r"(?!\w)" if source[-1].isalnum() and not is_unspaced(source[-1]) else ""
     return before + words + after
+
+
+@lru_cache(maxsize=4096)
+def _compiled(words: str) -> "re.Pattern[str]":
+    return re.compile(_as_pattern(_one_space(words)))
+
+
+def find_sources(sources: Sequence[str], text: str) -> list[tuple[int, int] | None]:
+    """Return the characters of a text at which each source stands first, not as a part of a longer one."""
+    first: dict[str, tuple[int, int]] = {}
+    taken: list[tuple[int, int]] = []
+    for source in sorted(sources, key=len, reverse=True):
+        spans = [match.span() for match in _compiled(source).finditer(text)]
+        spans = [span for span in spans if not any(span[0] < end and start < span[1] for start, end in taken)]
+        if spans:
+            first[source] = spans[0]
+            taken += spans
+    return [first.get(source) for source in sources]
+
+
+def occurrences(words: str, text: str) -> int:
+    """Count how often words stand in a text, found by the rules for sources."""
+    return sum(1 for _ in _compiled(words).finditer(text))
 
 
 def read_glossary(lines: Iterable[str], name: str) -> Glossary:

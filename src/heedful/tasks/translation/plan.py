@@ -108,7 +108,8 @@ class TextPlan:
         for line in self.lines:
             units = []
             for unit in line.units:
-                units.append(replace(unit, wishes=Wishes(prefix, request.glossary.terms_of(unit.text))))
+                terms = request.glossary.terms_of(unit.text)
+                units.append(replace(unit, wishes=Wishes(prefix, tuple(terms.values()), tuple(terms))))
                 prefix = ""
             lines.append(replace(line, units=tuple(units)))
         return replace(self, lines=tuple(lines))

@@ -5,6 +5,7 @@ is put together again (translated.py), with warnings where it is doubtful. The r
 the others. This file wires the tokenizer and the generator; it knows neither from the inside.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self, TypeVar
@@ -18,7 +19,7 @@ from heedful.errors import UserError
 from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
-from heedful.tasks.translation.alignment import Link, links_between
+from heedful.tasks.translation.aligner import Aligner
 from heedful.tasks.translation.calibration import NO_CALIBRATION, Calibration
 from heedful.tasks.translation.coverage import Side
 from heedful.tasks.translation.directions import Directions
@@ -28,16 +29,16 @@ from heedful.tasks.translation.padding import batches_by_length, padded
 from heedful.tasks.translation.plan import Planner, TextPlan, Unit
 from heedful.tasks.translation.request import MinimumRisk, TranslationRequest, one_request
 from heedful.tasks.translation.review import PairScorer, Reviewer, coverage_warnings
+from heedful.tasks.translation.term_placing import TermPlacer, wishes_after, wishing
 from heedful.tasks.translation.translated import (
     Alternative,
     TranslatedUnit,
     Translation,
-    WordLink,
     assemble_all,
     combined,
 )
-from heedful.tasks.translation.wishes import NO_WISHES, Wishes, continuation_ids
-from heedful.tasks.translation.word_alignment import composed, link_words
+from heedful.tasks.translation.wishes import NO_WISHES, continuation_ids
+from heedful.tasks.translation.word_alignment import composed
 from heedful.text.fixed_parts import Masked, mask_fixed_parts
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
@@ -214,10 +215,13 @@ class Translator:
             search=lambda some: self._search(some, request),
             spell=self.translated,
             translate_masked=lambda masked, unit: self._translate_masked(masked, unit, request),
-            align=self._links,
+            align=self._aligner.token_links,
         )
         if request.alignment:
-            done = [replace(one, links=self._word_links(unit, one)) for unit, one in zip(units, done, strict=True)]
+            done = [
+                replace(one, links=self._aligner.word_links(unit, one.source, one.text))
+                for unit, one in zip(units, done, strict=True)
+            ]
         onward = [number for number, unit in enumerate(units) if len(unit.steps) > 1]
         if onward:
             parts_of = self.planner.units(
@@ -229,7 +233,7 @@ class Translator:
                 if units[number].wishes.terms:  # which sentence a term belongs to is not known: they stay together
                     whole, (through, *steps) = mask_fixed_parts(done[number].text), units[number].steps
                     parts_of[place] = self.planner.units_of(whole, tuple(steps), through)
-                parts_of[place] = _wishing(parts_of[place], units[number].wishes)
+                parts_of[place] = wishing(parts_of[place], wishes_after(units[number], done[number], self._aligner))
             later = iter(self.translate_units([part for parts in parts_of for part in parts], request))
             for number, parts in zip(onward, parts_of, strict=True):
                 followed = [next(later) for _ in parts]
@@ -263,30 +267,40 @@ class Translator:
         """Translate what is left of a unit by its first step."""
         units = self.planner.units_of(masked, unit.steps[:1], unit.language)
         if len(unit.steps) == 1:
-            units = _wishing(units, unit.wishes)
+            units = wishing(units, unit.wishes)
         return combined(masked.whole, self.translate_units(units, replace(request, alignment=False)))
 
-    def _word_links(self, unit: Unit, found: TranslatedUnit) -> tuple[WordLink, ...]:
-        """Link the words of a unit with those of its translation by the first step."""
-        language, into = unit.language, unit.steps[0] if unit.steps else ""
-        back = language if (into, language) in self.directions.pairs and self.tokenizer.languages else None
-        return tuple(link_words(self.readable_model, self.tokenizer, found.source, found.text, (into, back)))
-
-    def _links(self, source: str, target: str, unit: Unit) -> list[Link]:
-        """Align a text with its translation, where there is a model to be looked into."""
-        try:
-            model = self.readable_model
-        except UserError:
-            return []
-        return links_between(model, self.tokenizer, source, target, unit.steps[0])
+    @property
+    def _aligner(self) -> Aligner:
+        model = self.generator.model if isinstance(self.generator, Stepwise) else None
+        has_modules, engine = isinstance(model, EncoderDecoder), model if isinstance(model, Int8Transformer) else None
+        modules = (lambda: self.readable_model) if has_modules or self.reference is not None else None
+        return Aligner(self.tokenizer, self.directions, modules, engine)
 
     def _search(self, units: Sequence[Unit], request: TranslationRequest) -> list[list[Hypothesis]]:
         """Search for the translations of units by their first steps, as many of each as are wanted."""
-        wishes = [unit.wishes if len(unit.steps) == 1 else NO_WISHES for unit in units]
-        found = self._generate_all([unit.source_ids for unit in units], wishes, self._search_request(request))
+        rules = self._search_request(request)
+        found = self._generate_all([self._piece(unit) for unit in units], rules)
+        if rules.way is None and rules.n_best == 1 and any(unit.wishes.terms for unit in units):
+            self._place_terms(units, found, rules)
         if isinstance(request.way, MinimumRisk):
             found = [self._least_risk(it, unit, request) for it, unit in zip(found, units, strict=True)]
         return found
+
+    def _place_terms(self, units: Sequence[Unit], found: list[list[Hypothesis]], rules: SearchRequest) -> None:
+        """Replace what was found for units where a term is improbable by what has it where it belongs."""
+
+        def search(some: Sequence[Unit], prefixes: Sequence[Sequence[int]]) -> list[Hypothesis]:
+            pieces = [_Piece(unit.source_ids, ids) for unit, ids in zip(some, prefixes, strict=True)]
+            return [one[0] for one in self._generate_all(pieces, rules)]
+
+        if self._aligner.is_able:
+            TermPlacer(self.tokenizer, search, self._aligner.links_of_all, self._max_length).improve(units, found)
+
+    def _piece(self, unit: Unit) -> "_Piece":
+        if len(unit.steps) > 1 or unit.wishes is NO_WISHES:
+            return _Piece(unit.source_ids)
+        return _Piece(unit.source_ids, unit.wishes.prefix_ids(self.tokenizer), unit.wishes.term_ids(self.tokenizer))
 
     def _least_risk(self, found: list[Hypothesis], unit: Unit, request: TranslationRequest) -> list[Hypothesis]:
         """Order what was found for a unit by its risk, and keep what is wanted."""
@@ -302,15 +316,9 @@ class Translator:
         positions = self.traits.max_positions
         return limit if positions is None else min(limit, positions)
 
-    def _generate_all(
-        self, parts: Sequence[Sequence[int]], wishes: Sequence[Wishes], request: SearchRequest
-    ) -> list[list[Hypothesis]]:
-        """Search for every part, neighbours in length together, and give the results in the order of `parts`."""
-        tokenizer = self.tokenizer
-        pieces = [
-            _Piece(ids) if wish is NO_WISHES else _Piece(ids, wish.prefix_ids(tokenizer), wish.term_ids(tokenizer))
-            for ids, wish in zip(parts, wishes, strict=True)
-        ]
+    def _generate_all(self, pieces: Sequence["_Piece"], request: SearchRequest) -> list[list[Hypothesis]]:
+        """Search for every piece, neighbours in length together, and give the results in the order of `pieces`."""
+        parts = [piece.source_ids for piece in pieces]
         free = [number for number, piece in enumerate(pieces) if not piece.terms]
         bound = [number for number, piece in enumerate(pieces) if piece.terms]
         results: dict[int, list[Hypothesis]] = {}
@@ -328,14 +336,16 @@ class Translator:
     def _generate(self, pieces: Sequence["_Piece"], request: SearchRequest) -> list[list[Hypothesis]]:
         source_ids, source_mask = padded([piece.source_ids for piece in pieces], self.tokenizer.pad_id)
         prefix_ids = [piece.prefix_ids for piece in pieces]
-        max_lengths = [len(piece.source_ids) + self.decoding.extra_tokens for piece in pieces]
-        if self.traits.max_positions is not None:
-            max_lengths = [min(length, self.traits.max_positions) for length in max_lengths]
+        max_lengths = [self._max_length(piece.source_ids) for piece in pieces]
         request = replace(request, max_lengths=max_lengths, prefix_ids=prefix_ids if any(prefix_ids) else None)
         if pieces[0].terms:
             terms = [piece.terms for piece in pieces]
             request = replace(request, terms=terms, continuation_ids=continuation_ids(self.tokenizer))
         return self.generator.generate(source_ids.to(self.device), source_mask.to(self.device), request)
+
+    def _max_length(self, source_ids: Sequence[int]) -> int:
+        """Return how many tokens an output may have, its end symbol included."""
+        return min(len(source_ids) + self.decoding.extra_tokens, self.traits.max_positions or sys.maxsize)
 
     def translated(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> TranslatedUnit:
         """Spell what was found for a unit, and look whether it is doubtful."""
@@ -374,13 +384,6 @@ class Translator:
         """Spell what was written, the end symbol included: it was chosen like every other token."""
         ids = [*hypothesis.token_ids, self.tokenizer.eos_id][: len(hypothesis.token_log_probs)]
         return self.tokenizer.target_pieces(ids)
-
-
-def _wishing(units: Sequence[Unit], wishes: Wishes) -> list[Unit]:
-    """Divide what is wished among the parts of a text."""
-    if wishes is NO_WISHES or not units:
-        return list(units)
-    return [replace(unit, wishes=own) for unit, own in zip(units, wishes.among(len(units)), strict=True)]
 
 
 class _Piece(NamedTuple):

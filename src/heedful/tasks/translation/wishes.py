@@ -25,6 +25,9 @@ class Wishes:
     terms: tuple[tuple[str, ...], ...] = ()
     """Of each term one of these forms."""
 
+    sources: tuple[str, ...] = ()
+    """What each term stands for in the text; none where that is not known."""
+
     def prefix_ids(self, tokenizer: Tokenizer) -> list[int]:
         """Return the beginning as tokens."""
         return tokenizer.encode_target(self.prefix)[:-1] if self.prefix else []
@@ -42,15 +45,18 @@ class Wishes:
     def among(self, count: int) -> list["Wishes"]:
         """Divide it among so many parts of a text: the beginning belongs to the first, and terms follow in order."""
         ends = [-(-len(self.terms) * number // count) for number in range(count + 1)]
-        spans = [self.terms[start:end] for start, end in pairwise(ends)]
-        return [Wishes("" if number else self.prefix, terms) for number, terms in enumerate(spans)]
+        spans = [slice(start, end) for start, end in pairwise(ends)]
+        return [
+            Wishes("" if number else self.prefix, self.terms[span], self.sources[span])
+            for number, span in enumerate(spans)
+        ]
 
     def reading(self, stand_ins: Sequence[str], parts: Sequence[str]) -> "Wishes":
         """Return what it is where the model reads stand-ins for fixed parts, which terms may have as well."""
         terms = self.terms
         for stand_in, part in zip(stand_ins, parts, strict=True):
             terms = tuple(tuple(form.replace(part, stand_in) for form in forms) for forms in terms)
-        return Wishes(self.prefix, terms)
+        return Wishes(self.prefix, terms, self.sources)
 
 
 NO_WISHES = Wishes()

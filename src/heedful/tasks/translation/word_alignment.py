@@ -157,6 +157,18 @@ def link_words(
     ]
 
 
+def words_looked_at(looks: Looks, source: str, target: str) -> list[WordLink]:
+    """Link each word of a translation with the word of the text that it looks at most."""
+    words, weights = (word_spans(source), word_spans(target)), _between_words(looks, source, target)
+    if not weights.size:
+        return []
+    best = weights.argmax(axis=0).tolist()
+    return [
+        WordLink(words[0][row], words[1][column], round(float(weights[row, column]), 4))
+        for column, row in enumerate(best)
+    ]
+
+
 def _between_words(looks: Looks, source: str, target: str) -> Floats:
     """Return how much each written word looks at each that was read, [words read, words written]."""
     weights = looks.weights.double().cpu().numpy()

@@ -1,0 +1,236 @@
+"""Terms in the place of the words a model would write itself: it writes freely, and what a term became is exchanged.
+
+The search for terms (decoding/constrained.py) writes a term where it is least improbable. One that is improbable
+everywhere then often stands beside the word it should replace. Such a unit is translated freely as well, and the links
+between words (word_alignment.py) say where the term belongs. What stands before that word stays, the term follows, and
+the search goes on freely behind it; where that makes another word of the term, comes back to the model's own or loses
+others, that word alone is exchanged. What cannot be had so, as nothing is linked with the term's source, stays as the
+search for terms has left it. Knows units and texts; what searches and aligns is handed in.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from heedful.decoding import Hypothesis
+from heedful.tasks.translation.aligner import Aligner
+from heedful.tasks.translation.glossary import find_sources, occurrences
+from heedful.tasks.translation.plan import Unit
+from heedful.tasks.translation.translated import TranslatedUnit, WordLink
+from heedful.tasks.translation.wishes import NO_WISHES, Wishes
+from heedful.text.tokenizer import Tokenizer
+from heedful.text.words import UNIT, is_unspaced
+
+Span = tuple[int, int]
+
+_IMPROBABLE = -9.0
+"""The log-probability of a token of a term below which it is doubtful that the term stands where it belongs."""
+
+_MOST_GROWTH = 1.3
+"""So many times the words may stand beside a term that stood there before."""
+
+_LEAST_SHARE = 0.5
+"""Of the weight of the word that is linked most; words beside it with less are not exchanged with it."""
+
+
+@dataclass(frozen=True)
+class TermPlacer:
+    """Puts terms into translations that were written without them."""
+
+    tokenizer: Tokenizer
+    search: Callable[[Sequence[Unit], Sequence[Sequence[int]]], list[Hypothesis]]
+    """Translates units freely, each behind a beginning of so many tokens."""
+
+    align: Callable[[Sequence[Unit], Sequence[str]], Sequence[Sequence[WordLink]]]
+    """Links the words of units with those of their translations."""
+
+    max_length: Callable[[Sequence[int]], int]
+    """How many tokens the translation of so many may have."""
+
+    def improve(self, units: Sequence[Unit], found: list[list[Hypothesis]]) -> None:
+        """Replace what was found for units where a term is doubtful by what has it where it belongs."""
+        doubtful = [
+            number for number, unit in enumerate(units) if _is_known(unit) and self.is_doubtful(unit, found[number][0])
+        ]
+        for number, better in zip(doubtful, self.translate([units[number] for number in doubtful]), strict=True):
+            if better is not None:
+                found[number] = [better]
+
+    def is_doubtful(self, unit: Unit, found: Hypothesis) -> bool:
+        """Say whether what was found lacks a term, or has one only because it must."""
+        likeliest = [
+            max((_least_log_prob(form, found) for form in term.forms), default=0.0)
+            for term in unit.wishes.term_ids(self.tokenizer)
+        ]
+        return min(likeliest, default=0.0) < _IMPROBABLE
+
+    def translate(self, units: Sequence[Unit]) -> list[Hypothesis | None]:
+        """Translate units whose terms have sources; None where this way does not lead to all the terms of one."""
+        found: list[Hypothesis | None] = list(self.search(units, [()] * len(units)))
+        for _ in range(max((len(unit.wishes.terms) for unit in units), default=0)):
+            lacking = [number for number, it in enumerate(found) if it and self._missing(units[number], it)]
+            if not lacking:
+                break
+            drafts = [it for number in lacking if (it := found[number]) is not None]
+            better = self._replaced([units[number] for number in lacking], drafts)
+            for number, it in zip(lacking, better, strict=True):
+                found[number] = it
+        return [it if it and not self._missing(unit, it) else None for unit, it in zip(units, found, strict=True)]
+
+    def _replaced(self, units: Sequence[Unit], drafts: Sequence[Hypothesis]) -> list[Hypothesis | None]:
+        """Put the leftmost of the missing terms into each draft; None where no way to do so is found."""
+        links_of = self.align(units, [self._text(draft) for draft in drafts])
+        changes = [self._changes(*one) for one in zip(units, drafts, links_of, strict=True)]
+        found: list[Hypothesis | None] = [None] * len(units)
+        for is_whole in (False, True):  # at first what follows the term is written again
+            rows = [
+                (number, change, ids)
+                for number, some in enumerate(changes)
+                if found[number] is None
+                for change in some
+                if (ids := self._beginning(change, is_whole)) and len(ids) < self.max_length(units[number].source_ids)
+            ]
+            results = self.search([units[number] for number, _, _ in rows], [ids for _, _, ids in rows])
+            for (number, change, _), result in zip(rows, results, strict=True):
+                best = found[number]
+                is_better = best is None or result.score > best.score
+                if is_better and result.finish_reason == "eos" and change.is_made(self._text(result)):
+                    found[number] = result
+        return found
+
+    def _changes(self, unit: Unit, draft: Hypothesis, links: Sequence[WordLink]) -> list["_Change"]:
+        """Return the ways to put the leftmost of the missing terms into a draft, one for each of its forms."""
+        text = self._text(draft)
+        spans = find_sources(unit.wishes.sources, unit.text)
+        places = [
+            (place, number)
+            for number in self._missing(unit, draft)
+            if (place := place_of(spans[number], text, links)) is not None
+        ]
+        if not places:
+            return []
+        place, number = min(places)
+        return [_Change(text, place, form) for form in unit.wishes.terms[number]]
+
+    def _beginning(self, change: "_Change", is_whole: bool) -> list[int]:
+        """Return the tokens of a changed draft up to the term, or of all of it; none if they cannot be written."""
+        ids = self.tokenizer.encode_target(change.before + change.form + (change.after if is_whole else ""))[:-1]
+        return [] if self.tokenizer.unk_id in ids else ids
+
+    def _missing(self, unit: Unit, found: Hypothesis) -> list[int]:
+        """Return the terms, by their numbers, that a translation lacks."""
+        text = self._text(found)
+        terms = enumerate(unit.wishes.terms)
+        return [number for number, forms in terms if not any(occurrences(form, text) for form in forms)]
+
+    def _text(self, found: Hypothesis) -> str:
+        return self.tokenizer.decode_target(found.token_ids)
+
+
+def wishing(units: Sequence[Unit], wishes: Wishes) -> list[Unit]:
+    """Divide what is wished among the parts of a text."""
+    if wishes is NO_WISHES or not units:
+        return list(units)
+    return [replace(unit, wishes=own) for unit, own in zip(units, wishes.among(len(units)), strict=True)]
+
+
+def wishes_after(unit: Unit, found: TranslatedUnit, aligner: Aligner) -> Wishes:
+    """Return what is wished of a unit whose first step is done: its terms stand for words of the translation."""
+    wishes = unit.wishes
+    if not wishes.sources or not aligner.is_able:
+        return wishes
+    links = aligner.word_links(unit, found.source, found.text)
+    places = [place_of(span, found.text, links) for span in find_sources(wishes.sources, found.source)]
+    sources = tuple(found.text[slice(*place)] for place in places if place is not None)
+    return replace(wishes, sources=sources if len(sources) == len(places) else ())
+
+
+def _is_known(unit: Unit) -> bool:
+    """Say whether a unit has terms, and it is known what they stand for in what the model reads."""
+    wishes = unit.wishes
+    is_last = len(unit.steps) == 1 and not wishes.prefix and bool(wishes.terms)
+    is_whole = is_last and len(wishes.sources) == len(wishes.terms)
+    return is_whole and None not in find_sources(wishes.sources, unit.text)
+
+
+def _least_log_prob(form: tuple[int, ...], found: Hypothesis) -> float:
+    """Return the log-probability of the least probable token of a form where it stands; -inf where it does not."""
+    ids, length = found.token_ids, len(form)
+    places = (start for start in range(len(ids) - length + 1) if tuple(ids[start : start + length]) == form)
+    return max((min(found.token_log_probs[start : start + length]) for start in places), default=-math.inf)
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A translation, a word of it by its characters, and what shall stand there instead."""
+
+    text: str
+    place: Span
+    wanted: str
+
+    @property
+    def before(self) -> str:
+        return self.text[: self.place[0]]
+
+    @property
+    def own(self) -> str:
+        return self.text[slice(*self.place)]
+
+    @property
+    def after(self) -> str:
+        return self.text[self.place[1] :]
+
+    @property
+    def form(self) -> str:
+        """What is wanted, with a capital where it begins the sentence."""
+        is_first = not any(character.isalnum() for character in self.before)
+        return self.wanted[:1].upper() + self.wanted[1:] if is_first and self.own[:1].isupper() else self.wanted
+
+    def is_made(self, text: str) -> bool:
+        """Say whether a new text has what is wanted, the own word once less, no fewer others, and not many more."""
+        if not text.startswith(self.before + self.form) or not occurrences(self.form, text):
+            return False
+        rest, others = self.before + " " + text[len(self.before) + len(self.form) :], self.before + " " + self.after
+        is_gone = occurrences(self.own, rest) < occurrences(self.own, self.text)  # it may be a part of the term
+        return is_gone and 1 <= (_count(rest) + 1) / (_count(others) + 1) <= _MOST_GROWTH
+
+
+def _count(text: str) -> int:
+    return sum(1 for _ in UNIT.finditer(text))
+
+
+def place_of(term: Span | None, target: str, links: Sequence[WordLink]) -> Span | None:
+    """Return the characters of a translation that a term, by its characters, became; None where nothing says so.
+
+    That is the word linked most with the term; in a script without spaces, and where the term has several words, with
+    what stands beside it and is linked with the term as well.
+    """
+    if term is None:
+        return None
+    weights: dict[Span, float] = {}
+    for link in links:
+        if link.source[0] < term[1] and link.source[1] > term[0] and _core(link.target, target) is not None:
+            weights[link.target] = max(link.weight, weights.get(link.target, 0.0))
+    if not weights:
+        return None
+    start, end = best = max(weights, key=lambda span: (weights[span], -span[0]))
+    is_long = len({link.source for link in links if link.source[0] < term[1] and link.source[1] > term[0]}) > 1
+    if is_long or is_unspaced(target[start]):
+        near = sorted(span for span, weight in weights.items() if weight >= _LEAST_SHARE * weights[best])
+        for span in reversed(near):
+            if span[1] <= start and not target[span[1] : start].strip():
+                start = span[0]
+        for span in near:
+            if span[0] >= end and not target[end : span[0]].strip():
+                end = span[1]
+    return _core((start, end), target) or best
+
+
+def _core(span: Span, text: str) -> Span | None:
+    """Take punctuation away from both ends of a word; None if nothing else is in it."""
+    start, end = span
+    while start < end and not text[start].isalnum():
+        start += 1
+    while start < end and not text[end - 1].isalnum():
+        end -= 1
+    return (start, end) if start < end else None
