@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from heedful.engines.int8.engine import Int8Transformer
-from heedful.errors import UserError
 from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.translation.alignment import Link, links_between, quick_looks
 from heedful.tasks.translation.directions import Directions
@@ -20,27 +19,23 @@ class Aligner:
 
     tokenizer: Tokenizer
     directions: Directions
-    modules: Callable[[], EncoderDecoder] | None
-    """Makes the model as modules; None where none can be looked into."""
+    modules: Callable[[], EncoderDecoder]
+    """Makes the model as modules; a `UserError` says why where none can be looked into."""
+
+    is_able: bool
+    """Whether there is a model to be looked into."""
 
     engine: Int8Transformer | None = None
     """The same model, where it is computed by the engine."""
 
-    @property
-    def is_able(self) -> bool:
-        """Say whether there is a model to be looked into."""
-        return self.modules is not None
-
     def token_links(self, source: str, target: str, unit: Unit) -> list[Link]:
         """Link the tokens of a translation by the first step of a unit with its text, where that can be."""
-        if self.modules is None:
+        if not self.is_able:
             return []
         return links_between(self.modules(), self.tokenizer, source, target, unit.steps[0])
 
     def word_links(self, unit: Unit, text: str, translation: str) -> tuple[WordLink, ...]:
         """Link the words of a unit's text with those of its translation by the first step."""
-        if self.modules is None:
-            raise UserError("Only a single model with attention can be looked into, but this one has none to show.")
         language, into = unit.language, unit.steps[0] if unit.steps else ""
         back = language if (into, language) in self.directions.pairs and self.tokenizer.languages else None
         return tuple(link_words(self.modules(), self.tokenizer, text, translation, (into, back)))

@@ -273,9 +273,9 @@ class Translator:
     @property
     def _aligner(self) -> Aligner:
         model = self.generator.model if isinstance(self.generator, Stepwise) else None
-        has_modules, engine = isinstance(model, EncoderDecoder), model if isinstance(model, Int8Transformer) else None
-        modules = (lambda: self.readable_model) if has_modules or self.reference is not None else None
-        return Aligner(self.tokenizer, self.directions, modules, engine)
+        is_able, engine = isinstance(model, EncoderDecoder), model if isinstance(model, Int8Transformer) else None
+        is_able = is_able or self.reference is not None
+        return Aligner(self.tokenizer, self.directions, lambda: self.readable_model, is_able, engine)
 
     def _search(self, units: Sequence[Unit], request: TranslationRequest) -> list[list[Hypothesis]]:
         """Search for the translations of units by their first steps, as many of each as are wanted."""
