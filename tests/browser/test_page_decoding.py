@@ -230,7 +230,7 @@ def test_every_candidate_says_its_numbers_and_its_end(
         page.get_by_role("slider").fill(str(best["step"]))
         said = page.inner_text(".formula")
         penalty = ((5 + best["step"] + 1) / 6) ** payload["beam"]["lengthPenalty"]
-        assert f"((5 + {best['step'] + 1}) ÷ 6)^{payload['beam']['lengthPenalty']} = {penalty:.4f}" in said
+        assert f"((5 + {best['step'] + 1}) ÷ 6)^{payload['beam']['lengthPenalty']:g} = {penalty:.4f}" in said
         assert f"{minused(best['logProb'], 4)} ÷ {penalty:.4f} = {minused(best['score'], 3)}" in said
         assert page.locator(".goes-on-from").count() == 0  # nothing follows an end
 
