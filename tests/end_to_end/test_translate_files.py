@@ -86,6 +86,15 @@ def test_a_damaged_file_stops_none_of_the_others(folder: Path, heedful: Command)
     assert not (folder / "broken.de.docx").exists()
 
 
+def test_what_is_asked_of_texts_is_asked_of_files_too(tmp_path: Path, heedful: Command) -> None:
+    (tmp_path / "pets.txt").write_text("The dog sleeps in the house.\n")
+    (tmp_path / "terms.tsv").write_text("dog\tKöter\n")
+    words = ["translate", "pets.txt", "--from", "en", "--to", "de", "--glossary", "terms.tsv"]
+    result = heedful(*words, cwd=tmp_path)
+    assert result.returncode == 0, said(result)
+    assert "Köter" in (tmp_path / "pets.de.txt").read_text()
+
+
 def test_a_text_that_ends_like_a_file_is_still_a_text(folder: Path, heedful: Command) -> None:
     result = heedful("translate", "Where is my letter.txt", "--from", "en", "--to", "de", cwd=folder)
     assert result.returncode == 0, said(result)

@@ -6,7 +6,7 @@ whole or not at all.
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from heedful.documents.document import DocumentError, Passage, Segments
@@ -98,11 +98,10 @@ def translate_file(
         raise DocumentError(f"{path}: {error}") from None
     passages = document.passages
     source = settle_source(translator.directions, passages, request, target, str(path))
+    request = replace(request, source=source, target=target)
     about: dict[str, JsonValue] = {
         "sha256": hashlib.sha256(data).hexdigest(),
-        "from": source,
-        "to": target,
-        "beam": request.beam_size,
+        "request": hashlib.sha256(repr(request).encode()).hexdigest(),
         "model": model_name,
         "passages": len(passages),
     }
@@ -115,7 +114,7 @@ def translate_file(
     num_resumed, num_doubtful = len(done), 0
     on_progress(len(done), len(passages))
     for numbers in _batches(passages, done):
-        finished, doubtful = _translate([passages[number] for number in numbers], translator, request, source, target)
+        finished, doubtful = _translate([passages[number] for number in numbers], translator, request)
         num_doubtful += doubtful
         fresh = dict(zip(numbers, finished, strict=True))
         journal.add(fresh)
@@ -127,12 +126,12 @@ def translate_file(
 
 
 def _translate(
-    passages: Sequence[Passage], translator: Translator, request: TranslationRequest, source: str | None, target: str
+    passages: Sequence[Passage], translator: Translator, request: TranslationRequest
 ) -> tuple[list[Segments], int]:
     doubtful: set[str] = set()
 
     def translate(texts: list[str]) -> list[str]:
-        found = translator.translate_detailed(texts, to=target, from_=source, beam_size=request.beam_size)
+        found = translator.translate_detailed(texts, request=request)
         doubtful.update(one.source for one in found if one.warnings)
         return [one.text for one in found]
 
