@@ -2,7 +2,7 @@
 
 from heedful.decoding.beam import beam_search
 from heedful.decoding.ensemble import Ensemble
-from heedful.decoding.generation import Generator, Stepwise
+from heedful.decoding.generation import Generator, Stepwise, searched_model
 from heedful.decoding.greedy import greedy_search
 from heedful.decoding.hypothesis import FinishReason, Hypothesis
 from heedful.decoding.protocol import Decodable, Extendable
@@ -30,4 +30,5 @@ __all__ = [
     "beam_search",
     "greedy_search",
     "sample",
+    "searched_model",
 ]

@@ -52,3 +52,10 @@ class Stepwise:
         if request.beam_size == 1 and request.recorder is None:
             return [[hypothesis] for hypothesis in greedy_search(self.model, source_ids, source_mask, request)]
         return beam_search(self.model, source_ids, source_mask, request)
+
+
+def searched_model(generator: Generator) -> Decodable[Any] | None:
+    """Return what is searched step by step, beneath whatever wraps it as `generator`; None where there are no steps."""
+    while (wrapped := getattr(generator, "generator", None)) is not None:
+        generator = wrapped
+    return generator.model if isinstance(generator, Stepwise) else None

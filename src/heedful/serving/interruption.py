@@ -1,7 +1,7 @@
 """A generator that can be stopped before it writes, between two steps or two layers of the encoder, and listened to.
 
 It stands between a translator and what generates, whatever that is, and changes nothing but what the request says of
-listening: results are the generator's own.
+listening: results are the generator's own. Who looks for the model finds it beneath, in `generator`.
 """
 
 from collections.abc import Callable

@@ -108,9 +108,8 @@ def _detected(one: Translation) -> dict[str, Any]:
     return {"language": language, "confidence": known if confidence is None else percent(confidence)}
 
 
-def _alignment(one: Translation) -> dict[str, Any]:
-    found = alignment_of(one)
-    return {"sourceWords": found.source_words, "targetWords": found.target_words, "links": found.pairs()}
+def _alignment(one: Translation) -> Any:
+    return to_json(SimpleNamespace(**alignment_of(one).as_dict()), digits=None)
 
 
 def _details(unit: TranslatedUnit) -> Any:

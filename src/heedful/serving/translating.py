@@ -123,7 +123,7 @@ class TranslationEngine(Workplace):
     ) -> Sequence[TranslatedUnit]:
         # A translator of its own: others may have their turn in the middle of it.
         generator = Interruptible(self.translator.generator, is_abandoned, on_tokens)
-        interruptible = replace(self.translator, generator=generator, reference=lambda: self.translator.readable_model)
+        interruptible = replace(self.translator, generator=generator)
         done = interruptible.translate_units(units, request)
         return self.translator.reviewer.check(units, done) if request.check else done
 

@@ -1,6 +1,7 @@
 """A generator that can be stopped: before it reads, while it reads, between two steps; and is otherwise itself."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from heedful.models.build import build_model
 from heedful.models.transformer import Transformer
 from heedful.serving.interruption import Interruptible
 from heedful.serving.request_queue import AbandonedError
+from heedful.tasks.translation.load import load_translator
 from tests.support.families import as_transformer
 from tests.support.generators import CopyingGenerator
 
@@ -96,3 +98,10 @@ def test_what_is_not_interrupted_is_the_generator_s_own_and_greedy_search_tells_
     heard.clear()
     found(beam_size=2)
     assert not heard, "a beam search may still change its mind"
+
+
+def test_a_translator_finds_its_model_beneath() -> None:
+    translator = load_translator(device="cpu")
+    wrapped = replace(translator, generator=Interruptible(translator.generator, lambda: False))
+    assert wrapped.engine == translator.engine
+    assert wrapped.readable_model is translator.readable_model

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.models.attention_weights import forced_pass
 from heedful.models.interfaces import EncoderDecoder
+from heedful.tasks.translation.padding import padded
 from heedful.text.tokenizer import Tokenizer
 from heedful.text.tokens import Token, source_tokens, target_tokens
 
@@ -98,14 +98,9 @@ def quick_looks(
     asked = [(text, language if tokenizer.languages else None) for text, language in sources]
     read = [_spans(source_tokens(tokenizer, text, language), text) for text, language in asked]
     output_ids = [tokenizer.encode_target(target) for target in targets]
-    source_ids = pad_sequence([torch.tensor([token.id for token in tokens]) for tokens in read], batch_first=True)
-    lengths = torch.tensor([len(tokens) for tokens in read])
-    shifted = [torch.tensor([tokenizer.bos_id, *ids[:-1]]) for ids in output_ids]
-    weights = engine.looks(
-        source_ids,
-        torch.arange(source_ids.size(1)) < lengths.unsqueeze(1),
-        pad_sequence(shifted, batch_first=True, padding_value=tokenizer.pad_id),
-    )  # [batch, target_len, source_len]
+    source_ids, source_mask = padded([[token.id for token in tokens] for tokens in read], tokenizer.pad_id)
+    input_ids, _ = padded([[tokenizer.bos_id, *ids[:-1]] for ids in output_ids], tokenizer.pad_id)
+    weights = engine.looks(source_ids, source_mask, input_ids)  # [batch, target_len, source_len]
     return [
         Looks(tokens, _spans(target_tokens(tokenizer, ids), target), here[: len(ids), : len(tokens)])
         for tokens, ids, target, here in zip(read, output_ids, targets, weights, strict=True)

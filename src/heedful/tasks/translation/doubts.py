@@ -72,6 +72,11 @@ class Output:
     """Characters of the source that no piece of the vocabulary has."""
 
 
+def numbers_warning(lost: Sequence[str]) -> OutputWarning:
+    """Name the first of the numbers that a translation lacks."""
+    return OutputWarning("numbers", f"numbers of the input are missing: {', '.join(lost[:5])}.")
+
+
 def find_warnings(output: Output, *, low_confidence: float = LOW_CONFIDENCE) -> Iterator[OutputWarning]:
     """Yield what is to be known about an output, what was done first."""
     source, text = output.source[:_LOOKED_AT], output.text[:_LOOKED_AT]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from heedful.decoding import Hypothesis
 from heedful.tasks.translation.alignment import Link
-from heedful.tasks.translation.doubts import OutputWarning
+from heedful.tasks.translation.doubts import OutputWarning, numbers_warning
 from heedful.tasks.translation.placing import LeftOut, place_parts, without_parts
 from heedful.tasks.translation.plan import Unit
 from heedful.tasks.translation.stand_ins import Reading
@@ -73,8 +73,7 @@ def translate_keeping(
                 done[attempt.number] = found
                 continue
             if found is not None:
-                message = f"numbers of the input are missing: {', '.join(lost[:5])}."
-                warnings = (*found.warnings, OutputWarning("numbers", message))
+                warnings = (*found.warnings, numbers_warning(lost))
                 doubtful.setdefault(attempt.number, replace(found, warnings=warnings))
             failed.append(attempt)
         turn += 1

@@ -16,7 +16,7 @@ from heedful.errors import UserError
 from heedful.tasks.translation.calibration import UNCALIBRATED, Calibration
 from heedful.tasks.translation.coverage import Side
 from heedful.tasks.translation.directions import Directions
-from heedful.tasks.translation.doubts import Output, OutputWarning, find_warnings
+from heedful.tasks.translation.doubts import Output, OutputWarning, find_warnings, numbers_warning
 from heedful.tasks.translation.forced_scores import forced_scores
 from heedful.tasks.translation.plan import Unit
 from heedful.tasks.translation.translated import TranslatedUnit
@@ -131,7 +131,7 @@ def plain_warnings(
     )
     yield from find_warnings(output)
     if lost := lost_numbers(source.text, target.text):
-        yield OutputWarning("numbers", f"numbers of the input are missing: {', '.join(lost[:5])}.")
+        yield numbers_warning(lost)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ the others. This file wires the tokenizer and the generator; it knows neither fr
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import torch
 
 from heedful.config.training import DecodingConfig
-from heedful.decoding import Generator, Hypothesis, Recorder, SearchRequest, Stepwise, Term
+from heedful.decoding import Decodable, Generator, Hypothesis, Recorder, SearchRequest, Stepwise, Term, searched_model
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
 from heedful.models.interfaces import EncoderDecoder
@@ -170,17 +170,21 @@ class Translator:
     @property
     def engine(self) -> Literal["float", "int8"]:
         """What the model is computed with."""
-        is_int8 = isinstance(self.generator, Stepwise) and isinstance(self.generator.model, Int8Transformer)
-        return "int8" if is_int8 else "float"
+        return "int8" if isinstance(self._model, Int8Transformer) else "float"
+
+    @property
+    def _model(self) -> Decodable[Any] | None:
+        return searched_model(self.generator)
 
     @property
     def readable_model(self) -> EncoderDecoder:
         """The model as PyTorch modules: the one that is searched, or its reference implementation."""
-        if isinstance(self.generator, Stepwise) and isinstance(self.generator.model, EncoderDecoder):
-            return self.generator.model
+        model = self._model
+        if isinstance(model, EncoderDecoder):
+            return model
         if self.reference is not None:
             return self.reference()
-        if isinstance(self.generator, Stepwise):
+        if model is not None:
             raise UserError("Only a single model can be looked into, but this one is an ensemble. Load one of it.")
         raise UserError("Only a model with attention can be looked into, but this one writes without steps to show.")
 
@@ -244,8 +248,7 @@ class Translator:
     @property
     def scorer(self) -> PairScorer:
         """What is asked about pairs of texts."""
-        model = self.generator.model if isinstance(self.generator, Stepwise) else None
-        return PairScorer(model, self.tokenizer, self.directions, self.max_source_tokens(), self.device)
+        return PairScorer(self._model, self.tokenizer, self.directions, self.max_source_tokens(), self.device)
 
     @property
     def reviewer(self) -> Reviewer:
@@ -272,9 +275,9 @@ class Translator:
 
     @property
     def _aligner(self) -> Aligner:
-        model = self.generator.model if isinstance(self.generator, Stepwise) else None
-        is_able, engine = isinstance(model, EncoderDecoder), model if isinstance(model, Int8Transformer) else None
-        is_able = is_able or self.reference is not None
+        model = self._model
+        engine = model if isinstance(model, Int8Transformer) else None
+        is_able = isinstance(model, EncoderDecoder) or self.reference is not None
         return Aligner(self.tokenizer, self.directions, lambda: self.readable_model, is_able, engine)
 
     def _search(self, units: Sequence[Unit], request: TranslationRequest) -> list[list[Hypothesis]]:
