@@ -21,6 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": set(),
     "data": {"text"},
     "corpora": {"data"},
+    "reports": set(),
     "nn": set(),
     "models": {"nn"},
     "storage": {"models", "nn"},
@@ -47,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "interop",
         "serving",
         "demo",
+        "reports",
     },
 }
 ABOVE_ALL = {"__init__", "__main__"}  # the two doors of the package
