@@ -24,7 +24,7 @@ from heedful.training.losses.sequence import SequenceLoss
 from tests.support.jobs import FunctionJob
 
 PAD_ID, BOS_ID, EOS_ID, VOCAB, LONGEST = 0, 1, 2, 13, 6
-STEPS = {"copy": 300, "reverse": 585}
+STEPS = {"copy": 500, "reverse": 585}
 
 
 def make_pairs(task: str, seed: int, rows: int = 64) -> Batch:
