@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tasks": {"text", "data", "nn", "models", "storage", "engines", "decoding", "evaluation", "training"},
     "insight": {"text", "nn", "models", "storage", "decoding", "evaluation", "training", "tasks"},
     "documents": {"text", "tasks"},
+    "comparisons": {"waiting", "data", "storage", "evaluation", "training", "tasks"},
     "serving": {"text", "models", "storage", "engines", "decoding", "tasks", "insight", "documents"},
     "demo": {"text", "data", "training", "storage", "tasks"},
     "cli": {
@@ -44,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "training",
         "tasks",
         "insight",
+        "comparisons",
         "documents",
         "interop",
         "serving",

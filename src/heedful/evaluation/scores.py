@@ -77,8 +77,8 @@ class Comparison:
 def bleu(hypotheses: Sequence[str], references: References, *, tokenize: str = "13a", lowercase: bool = False) -> float:
     """Return the BLEU of a corpus and nothing else: quick enough for every validation."""
     _check_lengths(references, hypotheses=hypotheses)
-    metric = _metric("bleu", tokenize, lowercase)
-    return float(metric.corpus_score(hypotheses, _streams(references)).score)
+    metric = metric_called("bleu", tokenize, lowercase)
+    return float(metric.corpus_score(hypotheses, reference_streams(references)).score)
 
 
 def tokenizer_of(language: str, otherwise: str = "13a") -> str:
@@ -101,8 +101,8 @@ def score_corpus(
     `lowercase` ignores case in BLEU and chrF; TER always does.
     """
     _check_lengths(references, hypotheses=hypotheses)
-    streams, counts = _streams(references), _resample(num_resamples, len(references))
-    return [_bootstrap(_metric(name, tokenize, lowercase), hypotheses, streams, counts)[0] for name in metrics]
+    streams, counts = reference_streams(references), draw_cases(num_resamples, len(references))
+    return [_bootstrap(metric_called(name, tokenize, lowercase), hypotheses, streams, counts)[0] for name in metrics]
 
 
 def compare_systems(
@@ -117,10 +117,10 @@ def compare_systems(
 ) -> list[Comparison]:
     """Score two systems on the same sentences by each of the metrics, and say how probable chance is as the reason."""
     _check_lengths(references, baseline=baseline, system=system)
-    streams, counts = _streams(references), _resample(num_resamples, len(references))
+    streams, counts = reference_streams(references), draw_cases(num_resamples, len(references))
     comparisons = []
     for name in metrics:
-        metric = _metric(name, tokenize, lowercase)
+        metric = metric_called(name, tokenize, lowercase)
         first, first_samples = _bootstrap(metric, baseline, streams, counts)
         second, second_samples = _bootstrap(metric, system, streams, counts)
         differences = second_samples - first_samples
@@ -129,7 +129,7 @@ def compare_systems(
     return comparisons
 
 
-def _streams(references: References) -> list[list[str | None]]:
+def reference_streams(references: References) -> list[list[str | None]]:
     """Arrange references as sacreBLEU reads them: the first of every line, the second of every line, None for none."""
     groups = [[line] if isinstance(line, str) else list(line) for line in references]
     for number, group in enumerate(groups, start=1):
@@ -139,7 +139,7 @@ def _streams(references: References) -> list[list[str | None]]:
     return [[group[rank] if rank < len(group) else None for group in groups] for rank in range(most)]
 
 
-def _resample(num_resamples: int, num_lines: int) -> Floats:
+def draw_cases(num_resamples: int, num_lines: int) -> Floats:
     """Draw lines with replacement, and return how often each of them is in every resampled corpus, one corpus a row."""
     if num_resamples < 1:
         raise UserError(f"`num_resamples` must be at least 1, but is {num_resamples}.")
@@ -187,7 +187,8 @@ def _p_value(differences: Floats, difference: float) -> float:
     return (num_larger + 1) / (len(differences) + 1)
 
 
-def _metric(name: Metric, tokenize: str, lowercase: bool) -> Any:
+def metric_called(name: Metric, tokenize: str, lowercase: bool) -> Any:
+    """Return sacreBLEU's metric of that name."""
     match name:
         case "bleu":
             try:

@@ -1,0 +1,1 @@
+"""Several trainings under one folder, scored on the same cases, side by side: what `heedful compare` is made of."""
