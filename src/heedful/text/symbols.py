@@ -50,6 +50,9 @@ class Symbols(Protocol):
 class Writer(Protocol):
     """Turns ids into text while they come."""
 
+    def follow(self, ids: Sequence[int]) -> None:
+        """Go on after these ids, whose text is there already."""
+
     def write(self, symbol_id: int) -> bytes:
         """Return the text that is certain now and was not before."""
 
@@ -102,6 +105,9 @@ class ByteSymbols:
 
 class ByteWriter:
     """Every id is a byte of the text."""
+
+    def follow(self, ids: Sequence[int]) -> None:
+        """Do nothing: a byte is the same after any other."""
 
     def write(self, symbol_id: int) -> bytes:
         """Return the byte."""
@@ -159,6 +165,12 @@ class SubwordWriter:
         self._tokenizer = tokenizer
         self._line: list[int] = []
         self._written = ""
+
+    def follow(self, ids: Sequence[int]) -> None:
+        """Take these ids for the text so far: a piece that begins a word adds a space, unless it begins a line."""
+        ends = [place for place, symbol_id in enumerate(ids) if symbol_id == self._tokenizer.eos_id]
+        self._line = [int(symbol_id) for symbol_id in ids[ends[-1] + 1 if ends else 0 :]]
+        self._written = self._text(self._line)
 
     def write(self, symbol_id: int) -> bytes:
         """Return what the piece adds to the line."""

@@ -48,6 +48,17 @@ def test_what_is_written_is_never_taken_back() -> None:
 
 
 @pytest.mark.parametrize("symbols", [ByteSymbols(), SUBWORDS])
+def test_a_text_is_gone_on_with_wherever_it_was_cut(symbols: ByteSymbols | SubwordSymbols) -> None:
+    text = b"the old whale\n  two  spaces \n\ndie Sterne"
+    ids = symbols.encode(text).tolist()
+    for cut in range(len(ids) + 1):
+        writer = symbols.writer()
+        writer.follow(ids[:cut])
+        added = b"".join([*(writer.write(symbol_id) for symbol_id in ids[cut:]), writer.close()])
+        assert decode(symbols, ids[:cut]) + added == text
+
+
+@pytest.mark.parametrize("symbols", [ByteSymbols(), SUBWORDS])
 def test_symbols_come_back_from_their_description(symbols: ByteSymbols | SubwordSymbols) -> None:
     again = symbols_from_json(symbols.to_json())
     assert type(again) is type(symbols)

@@ -83,10 +83,12 @@ class TextModel:
         """
         segment_len, memory_len = self._reading(None, memory_len)
         text = prompt.encode() if isinstance(prompt, str) else prompt
-        ids = torch.tensor([[self.symbols.start_id, *self.symbols.encode(text).tolist()]], device=self.device)
+        read = self.symbols.encode(text).tolist()
+        ids = torch.tensor([[self.symbols.start_id, *read]], device=self.device)
         reader = _LastLogits(self.model.reader(1, memory_len=memory_len, segment_len=segment_len))
         chosen = continue_text(reader, ids, request, segment_len=segment_len)
         writer = self.symbols.writer()
+        writer.follow(read)
         for symbol_id in chosen:
             probability, choices = reader.probabilities(symbol_id, num_choices) if num_choices else (None, ())
             yield WrittenSymbol(writer.write(symbol_id), probability, choices)
