@@ -240,7 +240,7 @@ def test_an_option_that_says_nothing_to_a_classifier_is_refused(heedful: Command
 @pytest.mark.parametrize(
     "arguments",
     ["translate x --model runs/labels", "tune runs/labels",
-     "distill labels.toml --model runs/labels --out d", "export runs/labels --format int8 --out e",
+     "distill labels.toml --model runs/labels --out d",
      "export runs/labels --format huggingface --out e", "generate x --model runs/labels",
      "serve --model runs/labels --quantize int8"],
 )  # fmt: skip
@@ -255,6 +255,25 @@ def test_every_other_verb_refuses_a_classifier_with_a_sentence_and_writes_nothin
     if arguments.split()[0] not in ("distill", "serve"):
         assert "but holds a classifier. Use it with heedful classify." in said
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_classifier_is_exported_with_bytes_for_weights_and_decides_the_same(
+    heedful: Command, folder: Path, tmp_path: Path
+) -> None:
+    result = heedful("export", "runs/labels", "--format", "int8", "--out", tmp_path / "small", cwd=folder)
+    assert result.returncode == 0, result.stderr.decode()
+    whole, small = (path / "model.safetensors" for path in (folder / "runs" / "labels" / "model", tmp_path / "small"))
+    assert small.stat().st_size < 0.6 * whole.stat().st_size
+    texts = ["a lovely film and a great plot", "an awful scene, really boring"]
+    ours, theirs = (load_classifier(path, device="cpu") for path in (folder / "runs" / "labels", tmp_path / "small"))
+    for before, after in zip(ours.classify_lines(texts), theirs.classify_lines(texts), strict=True):
+        assert before.label == after.label
+        assert before.probability == pytest.approx(after.probability, abs=0.02)
+    flagged = heedful(
+        "export", "runs/labels", "--format", "int8", "--low-confidence", "-1", "--out", tmp_path / "x", cwd=folder
+    )
+    assert flagged.returncode == 2
+    assert "`--low-confidence` must be used with a translator" in flagged.stderr.decode()
 
 
 def test_the_doctor_looks_at_documents(heedful: Command, folder: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from heedful.demo.corpus import make_corpus
 from heedful.files import sha256_file
+from heedful.tasks.language_modeling.model import load_text_model
 from heedful.training.durability.checkpoint import list_checkpoints
 from heedful.training.durability.journal import Journal
 from tests.support.commands import Command, environment_of
@@ -147,6 +148,14 @@ def test_it_writes_on_while_one_reads(text_run: Path, heedful: Command) -> None:
     assert process.stdout.read(40) == first.stdout  # there while the rest is still being written, and the same
     process.stdout.close()
     assert process.wait(timeout=60) == 0  # a reader who has enough is no failure
+
+
+def test_it_is_exported_with_bytes_for_weights(text_run: Path, heedful: Command, tmp_path: Path) -> None:
+    result = heedful("export", "runs/text", "--format", "int8", "--out", tmp_path / "small", cwd=text_run)
+    assert result.returncode == 0, result.stderr.decode()
+    text = b"the text was written before it was read"
+    whole, small = (load_text_model(path, device="cpu") for path in (text_run / "runs" / "text", tmp_path / "small"))
+    assert small.score(text).bits_per_byte == pytest.approx(whole.score(text).bits_per_byte, rel=0.02)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,12 @@ their sizes and special symbols are compared: an id that the model does not have
 """
 
 from heedful.errors import ModelFolderError
-from heedful.storage.descriptions import ClassifierDescription, LanguageModelDescription, TranslatorDescription
+from heedful.storage.descriptions import (
+    ClassifierDescription,
+    Description,
+    LanguageModelDescription,
+    TranslatorDescription,
+)
 from heedful.storage.folder_files import SpecialIds
 from heedful.storage.model_folder import ModelFolder
 from heedful.text.symbols import Symbols, symbols_from_json
@@ -36,6 +41,17 @@ def language_model_symbols(folder: ModelFolder[LanguageModelDescription]) -> Sym
     symbols = symbols_from_json(folder.tokenizer_json)
     _check_size(symbols.vocab_size, folder.description.vocab_size)
     return symbols
+
+
+def check_tokenizer(folder: ModelFolder[Description]) -> None:
+    """Refuse a folder of any task whose tokenizer is not its model's."""
+    match folder.description:
+        case TranslatorDescription() as description:
+            translation_tokenizer(ModelFolder(description, folder.weights, folder.tokenizer_json))
+        case ClassifierDescription() as description:
+            classifier_tokenizer(ModelFolder(description, folder.weights, folder.tokenizer_json))
+        case LanguageModelDescription() as description:
+            language_model_symbols(ModelFolder(description, folder.weights, folder.tokenizer_json))
 
 
 def _check_size(found: int, wanted: int) -> None:
