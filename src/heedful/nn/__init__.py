@@ -2,6 +2,8 @@
 
 from heedful.nn.additive_attention import AdditiveAttention, attend_additive
 from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention, attend, attend_fused
+from heedful.nn.conditioned_attention import ConditionedAttention
+from heedful.nn.convolution import GatedConvolution
 from heedful.nn.embedding import OutputProjection, TokenEmbedding
 from heedful.nn.feed_forward import FeedForward
 from heedful.nn.initialization import initialize
@@ -19,9 +21,11 @@ from heedful.nn.relative_attention import (
 __all__ = [
     "AdditiveAttention",
     "BothWays",
+    "ConditionedAttention",
     "DecoderLayer",
     "EncoderLayer",
     "FeedForward",
+    "GatedConvolution",
     "GatedRecurrence",
     "LearnedPositions",
     "MultiHeadAttention",

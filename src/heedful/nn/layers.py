@@ -5,6 +5,7 @@ two classes, so that the layers read the same for both. The decoder layer also r
 against keys and values kept from before; who keeps them is not known here.
 """
 
+import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -59,6 +60,19 @@ RESIDUALS: dict[Norm, type[PostNormResidual] | type[PreNormResidual]] = {
     "post": PostNormResidual,
     "pre": PreNormResidual,
 }
+
+
+class ScaledResidual(nn.Module):
+    """(x + Dropout(Sublayer(x))) · √½: nothing is normalised, but the variance of a sum stays that of its parts."""
+
+    def __init__(self, dim: int, dropout: float) -> None:  # noqa: ARG002 - what the others are made with
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, states: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Wrap `sublayer` around states [batch, length, dim]; returns the same shape."""
+        output: Tensor = (states + self.dropout(sublayer(states))) * math.sqrt(0.5)
+        return output
 
 
 class EncoderLayer(nn.Module):
