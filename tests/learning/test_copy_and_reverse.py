@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from heedful.config.models import ModelConfig, RecurrentConfig, TransformerConfig
+from heedful.config.models import ConvolutionalConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from heedful.config.training import NoRegularizer, TrainingConfig, ValidationConfig
 from heedful.data.batch import Batch, collate
 from heedful.decoding import SearchRequest, greedy_search
@@ -61,6 +61,9 @@ def transformer(*, norm: str = "pre", positions: str = "sinusoidal") -> Transfor
 
 
 RECURRENT = RecurrentConfig(kind="recurrent", dim=48, num_encoder_layers=1, num_decoder_layers=2, dropout=0.0)
+CONVOLUTIONAL = ConvolutionalConfig(
+    kind="convolutional", dim=48, num_encoder_layers=1, num_decoder_layers=2, dropout=0.0
+)
 
 
 def learn(folder: Path, task: str, shape: ModelConfig, *, causal: bool = True) -> tuple[float, float]:
@@ -111,8 +114,22 @@ def learn(folder: Path, task: str, shape: ModelConfig, *, causal: bool = True) -
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "shape"),
-    [("copy", transformer(norm="post")), ("reverse", transformer()), ("copy", RECURRENT), ("reverse", RECURRENT)],
-    ids=["copy-post", "reverse-pre", "copy-recurrent", "reverse-recurrent"],
+    [
+        ("copy", transformer(norm="post")),
+        ("reverse", transformer()),
+        ("copy", RECURRENT),
+        ("reverse", RECURRENT),
+        ("copy", CONVOLUTIONAL),
+        ("reverse", CONVOLUTIONAL),
+    ],
+    ids=[
+        "copy-post",
+        "reverse-pre",
+        "copy-recurrent",
+        "reverse-recurrent",
+        "copy-convolutional",
+        "reverse-convolutional",
+    ],
 )
 def test_it_learns(tmp_path: Path, task: str, shape: ModelConfig) -> None:
     exact, _ = learn(tmp_path, task, shape)

@@ -17,11 +17,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.config.models import LearnedPositions, SinusoidalPositions, TransformerConfig
+from heedful.config.models import (
+    ConvolutionalConfig,
+    LearnedPositions,
+    ModelConfig,
+    SinusoidalPositions,
+    TransformerConfig,
+)
 from heedful.decoding import Ensemble, Extendable
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import HeedfulError
 from heedful.models.build import build_model
+from heedful.models.convolutional import ConvolutionalModel
+from heedful.models.interfaces import EncoderDecoder
 from heedful.models.transformer import Transformer
 from tests.support.families import as_transformer
 from tests.support.scripted import batch_of
@@ -48,6 +56,15 @@ def float_model(name: str, seed: int = 0) -> Transformer:
     return as_transformer(
         build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator).eval()
     )
+
+
+@cache
+def convolutional_model(kernel_size: int = 3) -> ConvolutionalModel:
+    config = ConvolutionalConfig(kind="convolutional", dim=32, kernel_size=kernel_size, dropout=0.0)
+    generator = torch.Generator().manual_seed(3)
+    model = build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator).eval()
+    assert isinstance(model, ConvolutionalModel)
+    return model
 
 
 @cache
@@ -102,7 +119,7 @@ def run_program(
     return found
 
 
-def in_one_pass(model: Transformer, row: Row) -> Tensor:
+def in_one_pass(model: EncoderDecoder, row: Row) -> Tensor:
     with torch.no_grad():
         return model(torch.tensor([row.source]), None, torch.tensor([row.written]))[0]
 
@@ -119,6 +136,16 @@ def test_a_float_model_answers_as_one_pass_over_each_row(
     name: str, program: list[str], texts: list[list[int]], draw: Random
 ) -> None:
     model = float_model(name)
+    for found, expected in run_program(model, lambda row: in_one_pass(model, row), program, texts, draw):
+        torch.testing.assert_close(found, expected, atol=TOLERANCE, rtol=TOLERANCE)
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 5), programs, sources, draws)
+def test_a_convolutional_model_does_likewise_whatever_its_windows_see(
+    kernel_size: int, program: list[str], texts: list[list[int]], draw: Random
+) -> None:
+    model = convolutional_model(kernel_size)
     for found, expected in run_program(model, lambda row: in_one_pass(model, row), program, texts, draw):
         torch.testing.assert_close(found, expected, atol=TOLERANCE, rtol=TOLERANCE)
 
@@ -150,6 +177,7 @@ def models() -> list[Any]:
     return [
         pytest.param(lambda: float_model("paper"), id="float"),
         pytest.param(lambda: Ensemble([float_model("paper"), float_model("learned")]), id="ensemble"),
+        pytest.param(convolutional_model, id="convolutional"),
         pytest.param(int8_model, id="int8", marks=needs_compiler),
     ]
 
@@ -183,9 +211,17 @@ def test_places_are_used_again_and_again(make: Callable[[], Extendable[Any]]) ->
     torch.testing.assert_close(model.step(state, torch.tensor([1, 1]), None)[0], first[0])
 
 
-def test_what_was_forgotten_may_have_been_no_number() -> None:
-    model = build_model(
+@pytest.mark.parametrize(
+    "config",
+    [
         TransformerConfig(dim=32, num_heads=2, hidden_dim=64, num_encoder_layers=1, num_decoder_layers=2, tying="none"),
+        ConvolutionalConfig(kind="convolutional", dim=32, tying="none"),
+    ],
+    ids=lambda config: config.kind,
+)
+def test_what_was_forgotten_may_have_been_no_number(config: ModelConfig) -> None:
+    model = build_model(
+        config,
         source_vocab_size=VOCAB,
         target_vocab_size=VOCAB,
         pad_id=0,

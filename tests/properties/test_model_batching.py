@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from heedful.config.models import ModelConfig, RecurrentConfig, TransformerConfig
+from heedful.config.models import ConvolutionalConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from heedful.models import build_model
 from heedful.models.interfaces import EncoderDecoder
 from tests.support.searches import search
@@ -23,6 +23,8 @@ def build(family: str) -> EncoderDecoder:
     )
     if family == "recurrent":
         config = RecurrentConfig(kind="recurrent", dim=32, dropout=0.0)
+    if family == "convolutional":
+        config = ConvolutionalConfig(kind="convolutional", dim=32, dropout=0.0)
     generator = torch.Generator().manual_seed(8)
     model = build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
@@ -55,7 +57,7 @@ def decode(model: EncoderDecoder, sentences: list[list[int]], beam_size: int, ex
     return [hypotheses[0].token_ids for hypotheses in found]
 
 
-@pytest.mark.parametrize("family", ["transformer", "recurrent"])
+@pytest.mark.parametrize("family", ["transformer", "recurrent", "convolutional"])
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_two_hundred_sentences_come_out_the_same_in_twenty_batchings(family: str, beam_size: int) -> None:
     rng = random.Random(5)

@@ -20,6 +20,9 @@ SHAPES: dict[str, dict[str, Any]] = {
     "pre": {"norm": "pre", "activation": "swish", "output_bias": True},
     "learned": {"positions": {"kind": "learned", "max_len": 40}, "tying": "two_way"},
     "recurrent": {"kind": "recurrent", "dim": 16, "num_encoder_layers": 2, "num_decoder_layers": 2},
+    "convolutional": {"kind": "convolutional", "dim": 16, "positions": {"kind": "sinusoidal"}},
+    "scaled": {"kind": "convolutional", "dim": 16, "norm": "scaled", "kernel_size": 4, "tying": "two_way"},
+    "window": {"kind": "convolutional", "dim": 16, "norm": "post", "kernel_size": 1, "num_decoder_layers": 1},
     "shallow": {"kind": "recurrent", "dim": 16, "num_encoder_layers": 1, "num_decoder_layers": 1, "tying": "none"},
 }
 seeds = st.integers(0, 2**31)

@@ -177,5 +177,63 @@ class RecurrentConfig(Section):
         return self.dim * (source_len * encoder + target_len * decoder + source_len * target_len)
 
 
-ModelConfig = Annotated[TransformerConfig | RecurrentConfig, Field(discriminator="kind")]
+class ConvolutionalConfig(Section):
+    """Gated convolutions with attention in every decoder layer: ConvS2S (Gehring et al., 2017)."""
+
+    family: ClassVar[str] = "convolutional network"
+    takes_preset: ClassVar[bool] = True
+    has_int8_engine: ClassVar[bool] = False
+
+    kind: Literal["convolutional"]
+    dim: Width = 256
+    """Width of states and embeddings."""
+
+    kernel_size: Annotated[int, Field(ge=1, le=1024)] = 3
+    """How many positions a window has; in the decoder it ends at its own."""
+
+    num_encoder_layers: Depth = 4
+    """Depth of the encoder; each layer lets a position know `kernel_size` - 1 more."""
+
+    num_decoder_layers: Depth = 3
+    """Depth of the decoder; each layer asks the source by itself."""
+
+    norm: Literal["post", "pre", "scaled"] = "post"
+    """LayerNorm after each residual sum, or before each convolution and attention with a final one on top; or none, and
+    every sum times √½ (the paper)."""
+
+    positions: Positions = SinusoidalPositions()
+    """How a token knows where it stands; the paper has learned positions."""
+
+    tying: Tying = "three_way"
+    """Which of source embedding, target embedding and output projection share one matrix."""
+
+    dropout: Rate = 0.2
+    """On embeddings plus positions, and on what each convolution or attention gives before it is added."""
+
+    @model_validator(mode="after")
+    def _pairs_are_whole(self) -> Self:
+        check_width(self.dim)
+        return self
+
+    @property
+    def depth(self) -> int:
+        """Layers of both stacks."""
+        return self.num_encoder_layers + self.num_decoder_layers
+
+    @property
+    def max_positions(self) -> int | None:
+        """The longest sequence the model can read or write, None when any."""
+        return self.positions.max_len if isinstance(self.positions, LearnedPositions) else None
+
+    def num_kept(self, source_len: int, target_len: int) -> int:
+        """Return how many numbers a forward pass keeps of a pair for the backward pass; a test holds it to them.
+
+        A window is kept whole: `kernel_size` · `dim` numbers for each position and layer.
+        """
+        encoder = (self.kernel_size + 4) * self.num_encoder_layers + 3
+        decoder = (self.kernel_size + 10) * self.num_decoder_layers + 2
+        return self.dim * (source_len * encoder + target_len * decoder)
+
+
+ModelConfig = Annotated[TransformerConfig | RecurrentConfig | ConvolutionalConfig, Field(discriminator="kind")]
 """Every family there is; a file that does not say `kind` describes a Transformer."""

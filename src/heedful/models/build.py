@@ -10,8 +10,9 @@ from torch.overrides import TorchFunctionMode
 
 from heedful.config.classification import ClassifierConfig
 from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
-from heedful.config.models import ModelConfig, RecurrentConfig, TransformerConfig
+from heedful.config.models import ConvolutionalConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from heedful.models.classifier import ClassifierModel
+from heedful.models.convolutional import ConvolutionalModel
 from heedful.models.interfaces import EncoderDecoder
 from heedful.models.language_model import LanguageModel
 from heedful.models.recurrent import RecurrentModel
@@ -48,6 +49,10 @@ def construct_model(
                 )
             case RecurrentConfig():
                 return RecurrentModel(config, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size)
+            case ConvolutionalConfig():
+                return ConvolutionalModel(
+                    config, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size
+                )
 
 
 def num_parameters(config: ModelConfig, source_vocab_size: int, target_vocab_size: int) -> int:

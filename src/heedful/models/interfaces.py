@@ -62,7 +62,7 @@ class EncoderDecoder(nn.Module, ABC):
     """Source tokens in, a distribution over the next target token out."""
 
     dim: int
-    """Width of what `encode` and `decode` return."""
+    """Width of embeddings and of what `decode` returns."""
 
     source_embedding: TokenEmbedding
     target_embedding: TokenEmbedding
@@ -80,7 +80,7 @@ class EncoderDecoder(nn.Module, ABC):
         """Read source_ids [batch, source_len], real where source_mask [batch, source_len]; None: nothing is padded.
 
         Tokens where keep [batch, source_len] is False lose their embedding, not their place.
-        Returns the memory [batch, source_len, dim].
+        Returns the memory [batch, source_len, dim], as wide as the family wants it: `decode` alone reads it.
         """
         if source_mask is not None:
             # Whatever stands in the padding, a NaN included, ends here: weight 0 times NaN would still be NaN.

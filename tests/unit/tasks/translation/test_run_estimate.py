@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from heedful.config.data import DataConfig, LineCorpus
-from heedful.config.models import ModelConfig, RecurrentConfig, TransformerConfig
+from heedful.config.models import ConvolutionalConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from heedful.config.training import TrainingConfig
 from heedful.config.translation import TranslationRun
 from heedful.models.build import build_model, count_parameters, num_parameters
@@ -55,8 +55,11 @@ def test_the_number_of_parameters_is_that_of_the_model(changes: dict[str, object
         ),
         RecurrentConfig(kind="recurrent", dim=64),
         RecurrentConfig(kind="recurrent", dim=32, num_encoder_layers=1, num_decoder_layers=4),
+        ConvolutionalConfig(kind="convolutional", dim=64),
+        ConvolutionalConfig(kind="convolutional", dim=64, num_encoder_layers=1, num_decoder_layers=6, norm="scaled"),
+        ConvolutionalConfig(kind="convolutional", dim=64, kernel_size=5, num_encoder_layers=6, norm="pre"),
     ],
-    ids=["plain", "deep", "pre", "recurrent", "recurrent-deep"],
+    ids=["plain", "deep", "pre", "recurrent", "recurrent-deep", "convolutional", "scaled", "wide"],
 )
 def test_the_memory_is_what_the_model_keeps(model_config: ModelConfig) -> None:
     model = build_model(model_config, source_vocab_size=100, target_vocab_size=100, pad_id=0)
