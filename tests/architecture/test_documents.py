@@ -59,8 +59,13 @@ def command_fault(words: list[str]) -> str | None:
         return None
     if words[1] not in group.commands:
         return "there is no such command"
-    known = {option for parameter in group.commands[words[1]].params for option in parameter.opts} | {"--help"}
-    given = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
+    command, rest = group.commands[words[1]], words[2:]
+    if isinstance(command, TyperGroup) and rest and not rest[0].startswith("--"):
+        if rest[0] not in command.commands:
+            return "there is no such command"
+        command, rest = command.commands[rest[0]], rest[1:]
+    known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    given = {word.partition("=")[0] for word in rest if word.startswith("--")}
     return f"there is no {', '.join(sorted(given - known))}" if given - known else None
 
 

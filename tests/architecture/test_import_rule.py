@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "interop": {"text", "data", "corpora", "nn", "models", "storage", "decoding", "evaluation", "training"},
     "tasks": {"text", "data", "nn", "models", "storage", "engines", "decoding", "evaluation", "training"},
     "insight": {"text", "nn", "models", "storage", "decoding", "evaluation", "training", "tasks"},
+    "studies": {"nn", "evaluation", "tasks", "reports"},
     "documents": {"text", "tasks"},
     "comparisons": {"waiting", "data", "storage", "evaluation", "training", "tasks"},
     "serving": {"text", "models", "storage", "engines", "decoding", "tasks", "insight", "documents"},
@@ -51,6 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "serving",
         "demo",
         "reports",
+        "studies",
     },
 }
 ABOVE_ALL = {"__init__", "__main__"}  # the two doors of the package

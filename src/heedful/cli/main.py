@@ -29,6 +29,7 @@ from heedful.cli.import_ import import_
 from heedful.cli.info import info
 from heedful.cli.review import review
 from heedful.cli.serve import serve
+from heedful.cli.study import study
 from heedful.cli.train import train
 from heedful.cli.translate import translate
 from heedful.cli.tune import tune
@@ -63,6 +64,7 @@ app.command("distill")(distill)
 app.command("evaluate")(evaluate)
 app.command("review")(review)
 app.command("tune")(tune)
+app.add_typer(study, name="study")
 app.command("data")(data)
 app.command("check")(check)
 app.command("clean")(clean)

@@ -5,8 +5,7 @@ A report holds what is shown, already in words and figures; where the figures co
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-from heedful.files import JsonValue
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,8 @@ class Report:
     name: str
     title: str
     blocks: Sequence[Block]
-    data: Mapping[str, JsonValue] = field(default_factory=dict)
-    """Everything that was measured and computed, for programs."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """Everything that was measured and computed, in types that JSON has."""
 
     @property
     def plots(self) -> list[Plot]:

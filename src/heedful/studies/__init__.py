@@ -1,0 +1,1 @@
+"""Studies: claims about models, measured on the reader's own machine and data."""

@@ -1,0 +1,53 @@
+"""`heedful study` as a process: what it writes, what it refuses, and that an interrupted study goes on."""
+
+import json
+from pathlib import Path
+
+from tests.support.commands import Command
+
+SMALL = ("--lengths", "16,32,64", "--widths", "8,16", "--device", "cpu")
+
+
+def test_complexity_writes_tables_pictures_and_a_page(heedful: Command, tmp_path: Path) -> None:
+    out = tmp_path / "study"
+    result = heedful("study", "complexity", *SMALL, "--out", out)
+    assert result.returncode == 0, result.stderr
+    told = result.stdout.decode()
+    assert "Time grows as n^a · d^b" in told
+    assert "dilated convolution, k = 3" in told
+    names = {path.name for path in out.iterdir()}
+    assert names >= {"report.html", "report.md", "report.json", "time_over_n_cpu.svg", "longest_path.svg"}
+    assert "<svg " in (out / "report.html").read_text(encoding="utf-8")
+    found = json.loads((out / "report.json").read_bytes())
+    assert len(found["cells"]) == 3 * 2 * 6
+    assert found["longest_path"]["recurrent"] == {str(n): n for n in (8, 16, 32, 64, 128, 256)}
+
+
+def test_an_interrupted_study_measures_only_what_is_left(heedful: Command, tmp_path: Path) -> None:
+    out = tmp_path / "study"
+    gradients = ("study", "gradients", "--length", "16", "--width", "8", "--seeds", "1,2", "--out", out)
+    whole = heedful(*gradients, "--json")
+    assert whole.returncode == 0, whole.stderr
+    journal = out / "measurements.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:5]) + lines[5][:20])  # as a kill leaves it
+    refused = heedful(*gradients)
+    assert refused.returncode == 2
+    assert b"Go on with it by --resume" in refused.stderr
+    again = heedful(*gradients, "--json", "--resume")
+    assert again.returncode == 0, again.stderr
+    assert again.stderr.decode().count("nearest") == len(lines) - 5
+    assert again.stdout == whole.stdout
+
+
+def test_wrong_sizes_are_refused_in_sentences(heedful: Command, tmp_path: Path) -> None:
+    for words, told in (
+        (["--lengths", "16"], "`--lengths` must be at least two numbers"),
+        (["--lengths", "16,x"], '`--lengths` must be whole numbers from 4 on, separated by commas, but is "16,x".'),
+        (["--widths", "64,100"], "`--widths` above 64 must be multiples of it, the width of a head, but one is 100."),
+        (["--device", "tpu"], 'The device must be cpu, cuda or cuda:N, but is "tpu".'),
+    ):
+        result = heedful("study", "complexity", *words, "--out", tmp_path / "study")
+        assert result.returncode == 2
+        assert told in result.stderr.decode()
+    assert not (tmp_path / "study").exists()
