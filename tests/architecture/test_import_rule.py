@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "insight": {"text", "nn", "models", "storage", "decoding", "evaluation", "training", "tasks"},
     "studies": {"nn", "evaluation", "tasks", "reports"},
     "documents": {"text", "tasks"},
-    "comparisons": {"waiting", "data", "storage", "evaluation", "training", "tasks"},
+    "comparisons": {"waiting", "text", "data", "models", "storage", "evaluation", "training", "tasks", "reports"},
     "serving": {"text", "models", "storage", "engines", "decoding", "tasks", "insight", "documents"},
     "demo": {"text", "data", "training", "storage", "tasks"},
     "cli": {

@@ -23,6 +23,7 @@ MAX_PARAMETERS = 8
 KERNELS = (PACKAGE / "nn" / "kernels", PACKAGE / "training" / "losses" / "fused.py")
 WITH_MORE_PARAMETERS = {
     # To Typer an option of a command is a parameter of its function: there its help and its type stand.
+    "cli/compare.py compare",
     "cli/evaluate.py evaluate",
     "cli/explain.py explain",
     "cli/generate.py generate",

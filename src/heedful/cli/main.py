@@ -16,6 +16,7 @@ from heedful import __version__
 from heedful.cli.check import check
 from heedful.cli.classify import classify
 from heedful.cli.clean import clean
+from heedful.cli.compare import compare
 from heedful.cli.console import exits, is_open, write_line
 from heedful.cli.data import data
 from heedful.cli.demo import demo
@@ -62,6 +63,7 @@ app.command("serve")(serve)
 app.command("train")(train)
 app.command("distill")(distill)
 app.command("evaluate")(evaluate)
+app.command("compare")(compare)
 app.command("review")(review)
 app.command("tune")(tune)
 app.add_typer(study, name="study")

@@ -1,4 +1,4 @@
-"""A process that trains and scores one trial after the other: it loads PyTorch once, and a crash takes no other along.
+"""Trains and scores one trial after the other; by itself it is a process, which a crash of another does not touch.
 
 It is asked by lines of JSON on its stdin and answers by lines on its stdout. Whoever started it may vanish: then stdin
 ends, and a training that is under way is asked to stop, as by SIGTERM, so that it saves and nothing goes on unseen.
@@ -69,7 +69,7 @@ def main() -> None:
     threading.Thread(target=_listen, args=(requests, is_busy), daemon=True).start()
     while (request := requests.get()) is not None:
         is_busy.set()
-        _answer_one(request, answer)
+        answer_one(request, answer)
         is_busy.clear()
 
 
@@ -81,7 +81,7 @@ def _listen(requests: "queue.SimpleQueue[dict[str, Any] | None]", is_busy: threa
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _answer_one(request: dict[str, Any], answer: Answer) -> None:
+def answer_one(request: dict[str, Any], answer: Answer) -> None:
     """Do what is asked; a failure that has a sentence is answered, every other one ends the process with a trace."""
     from heedful.errors import HeedfulError, is_out_of_memory
 
@@ -102,11 +102,15 @@ def _answer_one(request: dict[str, Any], answer: Answer) -> None:
 def _do(request: dict[str, Any], answer: Answer) -> None:
     import torch
 
+    num_threads = torch.get_num_threads()
     torch.set_num_threads(request["threads"])
-    with Path(request["log"]).open("a", encoding="utf-8", errors="replace") as log:
-        if request["train"]:
-            _train(request, log, lambda line: answer(told=line))
-        _score(request)
+    try:
+        with Path(request["log"]).open("a", encoding="utf-8", errors="replace") as log:
+            if request["train"]:
+                _train(request, log, lambda line: answer(told=line))
+            _score(request)
+    finally:
+        torch.set_num_threads(num_threads)
 
 
 def _train(request: dict[str, Any], log: TextIO, tell: Callable[[str], None]) -> None:

@@ -1,7 +1,7 @@
-"""The worker processes of a comparison: each is given one piece of work after the other, all are stopped together.
+"""Work done here or by several processes: each is given one piece after the other, all are stopped together.
 
-They are in sessions of their own, so that a Ctrl-C reaches only this process, which then asks them to stop: they save
-what they have and leave. Work is JSON; what it means is known by worker.py and by those who ask.
+The processes are in sessions of their own, so that a Ctrl-C reaches only this process, which then asks them to stop:
+they save what they have and leave. Work is JSON; what it means is known by worker.py and by those who ask.
 """
 
 import json
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from heedful.comparisons.worker import answer_one
 from heedful.errors import HeedfulError
 from heedful.training.durability.interruption import Interruption
 
@@ -96,6 +97,9 @@ def do_all(
     """
     if not requests:
         return
+    if num_workers == 1:
+        _do_here(requests, tell, done)
+        return
     waiting = list(enumerate(requests))[::-1]
     with Interruption() as interruption, _started(min(num_workers, len(requests))) as workers:
         for worker in workers:
@@ -110,6 +114,26 @@ def do_all(
                 _hear(workers, place, [] if is_stopping else waiting, tell, done)
         if interruption.received is not None:
             raise InterruptedWorkError(interruption.received)
+
+
+def _do_here(requests: Sequence[Request], tell: Tell, done: Callable[[int, Answer], None]) -> None:
+    """Do all work in this process, which need not load everything a second time."""
+    for number, request in enumerate(requests):
+        answers: list[Answer] = []
+
+        def hear(number: int = number, answers: list[Answer] = answers, **fields: Any) -> None:
+            if "told" in fields:
+                tell(number, fields["told"])
+            else:
+                answers.append(Answer(**fields))
+
+        try:
+            answer_one(request, hear)
+        except KeyboardInterrupt:  # while data is read or a model is scored: nothing has to be saved
+            raise InterruptedWorkError(signal.SIGINT) from None
+        if answers[0].exit_code > 128:  # a training was asked to stop, and has saved
+            raise InterruptedWorkError(answers[0].exit_code - 128)
+        done(number, answers[0])
 
 
 def _hear(

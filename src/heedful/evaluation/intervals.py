@@ -23,17 +23,29 @@ class Estimate:
         return self.low <= value <= self.high
 
 
-def student_quantile(freedom: int, level: float = 0.95) -> float:
+def student_quantile(freedom: float, level: float = 0.95) -> float:
     """Return the t that |T| stays below with probability `level`, T of Student's distribution with `freedom` degrees.
 
     With t = √freedom · tan θ its density is proportional to cos^(freedom - 1) θ, which is summed here.
     """
-    assert freedom >= 1
-    angles = np.linspace(0.0, math.pi / 2, 200_001)
-    density = np.cos(angles) ** (freedom - 1)
-    mass = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    angles, mass = _student_mass(freedom)
     angle = float(np.interp(level * mass[-1], mass, angles))
     return math.sqrt(freedom) * math.tan(angle)
+
+
+def student_tail(t: float, freedom: float) -> float:
+    """Return the probability that |T| is at least |t|: the p-value of a two-sided test."""
+    angles, mass = _student_mass(freedom)
+    angle = math.atan(abs(t) / math.sqrt(freedom))
+    return max(0.0, 1.0 - float(np.interp(angle, angles, mass)) / float(mass[-1]))
+
+
+def _student_mass(freedom: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return angles from 0 to π/2, and what of Student's distribution lies below each, not yet divided by its sum."""
+    assert 1 <= freedom <= 1e6
+    angles = np.linspace(0.0, math.pi / 2, 200_001)
+    density = np.cos(angles) ** (freedom - 1)
+    return angles, np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
 
 
 def mean_interval(values: Sequence[float], level: float = 0.95) -> Estimate:

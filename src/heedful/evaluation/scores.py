@@ -124,8 +124,8 @@ def compare_systems(
         first, first_samples = _bootstrap(metric, baseline, streams, counts)
         second, second_samples = _bootstrap(metric, system, streams, counts)
         differences = second_samples - first_samples
-        p_value = _p_value(np.abs(differences), abs(second.value - first.value))
-        comparisons.append(Comparison(first, second, p_value, *_interval(differences)))
+        p_value = paired_p_value(np.abs(differences), abs(second.value - first.value))
+        comparisons.append(Comparison(first, second, p_value, *middle_95(differences)))
     return comparisons
 
 
@@ -166,17 +166,17 @@ def _bootstrap(
     signature = metric.get_signature()
     signature.update("seed", str(_SEED))
     signature.update("bs", len(counts))
-    low, high = _interval(samples)
+    low, high = middle_95(samples)
     return Score(str(whole.name), float(whole.score), low, high, str(signature)), samples
 
 
-def _interval(samples: Floats) -> tuple[float, float]:
+def middle_95(samples: Floats) -> tuple[float, float]:
     """Return between which values the middle 95 % of the samples lie."""
     ordered, outside = np.sort(samples), len(samples) // 40
     return float(ordered[outside]), float(ordered[-1 - outside])
 
 
-def _p_value(differences: Floats, difference: float) -> float:
+def paired_p_value(differences: Floats, difference: float) -> float:
     """Return how probable so large a difference would be if there were none: that of differences around their mean.
 
     sacreBLEU calls even a system's difference from itself significant; where nothing ever differs, we say 1.

@@ -32,6 +32,7 @@ section { padding: 18px; margin: 18px 0; overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13.5px; }
 th, td { padding: 4px 12px 4px 0; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
+.prose th, .prose td { text-align: left; vertical-align: top; } .prose td:last-child { white-space: normal; }
 th { color: var(--soft); font-weight: 600; } .note { color: var(--soft); font-size: 13px; margin: 10px 0 0; }
 figure { margin: 0; } svg { display: block; width: 100%; height: auto; border-radius: 8px; }
 """
@@ -63,7 +64,7 @@ def to_lines(report: Report) -> Iterator[str]:
             case Table():
                 yield ""
                 yield block.title
-                yield from table_lines(block)
+                yield from prose_lines(block) if block.is_prose else table_lines(block)
                 yield from textwrap.wrap(block.note, TERMINAL_WIDTH)
 
 
@@ -75,6 +76,12 @@ def table_lines(table: Table) -> Iterator[str]:
         name, *cells = row
         padded = [" " * (width - _width(cell)) + cell for cell, width in zip(cells, widths[1:], strict=True)]
         yield "  ".join([name + " " * (widths[0] - _width(name)), *padded]).rstrip()
+
+
+def prose_lines(table: Table) -> Iterator[str]:
+    """Return a table of texts, each after what it belongs to."""
+    for name, *texts in table.rows:
+        yield from textwrap.wrap(f"{name}: {' '.join(texts)}", TERMINAL_WIDTH)
 
 
 def to_markdown(report: Report) -> str:
@@ -122,7 +129,8 @@ def _block_as_html(block: Block) -> str:
             return f"<p>{escape(block)}</p>\n"
         case Table():
             body = "".join(_row_as_html("td", row) for row in block.rows)
-            table = f"<table><thead>{_row_as_html('th', block.columns)}</thead><tbody>{body}</tbody></table>"
+            kind = ' class="prose"' if block.is_prose else ""
+            table = f"<table{kind}><thead>{_row_as_html('th', block.columns)}</thead><tbody>{body}</tbody></table>"
             return f"<section><h2>{escape(block.title)}</h2>{table}{_note_as_html(block.note)}</section>\n"
         case _:
             return f"<section><figure>{draw(block)}</figure>{_note_as_html(block.note)}</section>\n"

@@ -18,6 +18,9 @@ class Table:
     note: str = ""
     """What must be known to read it."""
 
+    is_prose: bool = False
+    """Whether the cells are texts to read, not figures to compare."""
+
 
 @dataclass(frozen=True)
 class Point:

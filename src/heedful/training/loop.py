@@ -104,10 +104,10 @@ def train(state: TrainState, job: TrainingJob[BatchT], run: Run) -> None:
         if close := getattr(batches, "close", None):
             cleanup.callback(close)
         state.model.train()
-        do_step = _stepper(state, job, run)
+        do_step = stepper(state, job, run)
         while state.step < config.max_steps and not state.stopped_early:
             if state.step == job.loss.early_steps > 0:
-                do_step = _stepper(state, job, run)  # from here on another loss, and other kernels to record
+                do_step = stepper(state, job, run)  # from here on another loss, and other kernels to record
             rate = learning_rate(config.schedule, dim=run.dim, max_steps=config.max_steps, step=state.step + 1)
             step_batches = [next(batches) for _ in range(config.accumulate)]
             do_step(step_batches, learning_rate=rate)
@@ -132,7 +132,7 @@ class _Step(Protocol[BatchContra]):
     def __call__(self, batches: Sequence[BatchContra], *, learning_rate: float) -> None: ...
 
 
-def _stepper(state: TrainState, job: TrainingJob[BatchT], run: Run) -> _Step[BatchT]:
+def stepper(state: TrainState, job: TrainingJob[BatchT], run: Run) -> _Step[BatchT]:
     """Choose how steps are done: plainly, or on a GPU recorded and replayed. The weights come out the same."""
     job.loss.is_early = state.step < job.loss.early_steps
     config = run.training
