@@ -6,6 +6,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heedful.data.line_blocks import LineBlocks, lines_of
 from heedful.text.lines import one_line, read_lines
 
 _HOSTILE = [
@@ -49,3 +50,22 @@ def test_one_line_is_one_line_for_every_reader(text: str) -> None:
     safe = one_line(text)
     assert len(safe) == len(text)
     assert len(safe.splitlines()) <= 1
+
+
+@given(
+    st.lists(st.sampled_from([b"\n", b"\r\n", b"\r", b"a", b"\xef\xbb\xbf", "\u2028".encode(), b"\xff", b"\xe6"])),
+    st.integers(1, 4),
+    st.sampled_from([None, 1, 5]),
+)
+def test_blocks_of_lines_have_the_same_lines(parts: list[bytes], most_lines: int, most_bytes: int | None) -> None:
+    content = b"".join(parts)
+    reader, blocks = read_lines(io.BytesIO(content)), LineBlocks(io.BytesIO(content), "name")
+    expected, found, bad = list(reader), list[str](), list[int]()
+    while block := blocks.take(most_lines, most_bytes):
+        lines, bad_here = lines_of(block, "name", len(found) + 1)
+        assert len(lines) <= most_lines
+        found += lines
+        bad += bad_here
+        assert blocks.num_lines == len(found)
+    assert found == expected
+    assert (len(bad), bad[:10]) == (reader.num_bad, reader.bad_lines)

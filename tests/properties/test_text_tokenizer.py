@@ -2,12 +2,14 @@
 
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.config.data import TokenizerConfig
 from heedful.errors import UserError
+from heedful.text.encoded_words import EncodedWords, Joined
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
 
@@ -95,3 +97,24 @@ def test_what_is_no_tokenizer_is_refused_with_a_sentence() -> None:
             Tokenizer.from_json(text)
     with pytest.raises(UserError, match=r'must be one of de, fr, but is "dee"\. Did you mean "de"\?'):
         _TOKENIZERS[0].encode_source("a", "dee")
+
+
+_MANY_WORDS = st.lists(_ANY_TEXT | st.sampled_from(["bikes,", "Männer.", "x)", "25.", "men.,", " ", "  "])).map(
+    " ".join
+)
+
+
+@tokenizers
+@given(texts=st.lists(_MANY_WORDS | _ANY_TEXT, max_size=4))
+def test_words_by_themselves_have_the_ids_of_the_whole(tokenizer: Tokenizer, texts: list[str]) -> None:
+    sources, targets = EncodedWords(tokenizer, tokenizer.source), EncodedWords(tokenizer, tokenizer.target)
+    for _ in range(2):  # found, and then remembered
+        assert _rows(sources.encode(texts, tokenizer.tag_of("fr"))) == tokenizer.encode_source_batch(
+            texts, ["fr"] * len(texts)
+        )
+        assert _rows(targets.encode(texts)) == tokenizer.encode_target_batch(texts)
+
+
+def _rows(joined: Joined) -> list[list[int]]:
+    values, lengths = joined
+    return [row.tolist() for row in np.split(values, np.cumsum(lengths)[:-1])] if len(lengths) else []

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heedful.config.data import FilterConfig
 from heedful.errors import count_of
 
@@ -78,6 +81,33 @@ class PairFilter:
                 return "duplicate"
             self._seen.add(digest)
         return None
+
+
+class SeenBefore:
+    """Which digests have been seen, in eight bytes each: recent ones in a set, all others in one sorted array."""
+
+    def __init__(self, most_recent: int = 1 << 20) -> None:
+        self._recent: set[int] = set()
+        self._older: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+        self._most_recent = most_recent
+
+    def are_new(self, digests: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Say of each digest whether it is seen for the first time, and remember it."""
+        places = np.searchsorted(self._older, digests)
+        is_new = np.ones(len(digests), dtype=bool)
+        if len(self._older):
+            is_new = self._older[np.minimum(places, len(self._older) - 1)] != digests
+        recent = self._recent
+        for place, digest in enumerate(digests.tolist()):
+            if digest in recent:
+                is_new[place] = False
+            elif is_new[place]:
+                recent.add(digest)
+        if len(recent) >= self._most_recent:
+            more = np.fromiter(recent, dtype=np.uint64, count=len(recent))
+            self._older = np.sort(np.concatenate([self._older, more]), kind="stable")
+            recent.clear()
+        return is_new
 
 
 def pair_digest(source: str, target: str) -> bytes:

@@ -12,18 +12,20 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import zstandard
 
 from heedful.config.data import Corpus, JsonlCorpus, LineCorpus, TsvCorpus
+from heedful.data.line_blocks import LineBlocks, lines_of
 from heedful.data.paths import resolve_data_path
 from heedful.errors import DataError, MissingFileError, count_of
 from heedful.text.chinese import simplify
-from heedful.text.lines import LineReader, read_lines
+from heedful.text.lines import MAX_LINE_NUMBERS
 
+LINES_AT_ONCE = 8192
+_BYTES_AT_ONCE = 1 << 24
 _DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
@@ -42,6 +44,11 @@ class EncodingReport:
 
     bad_lines: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
 
+    def note(self, name: str, numbers: list[int]) -> None:
+        """Count lines of a file."""
+        count, first = self.bad_lines.get(name, (0, []))
+        self.bad_lines[name] = count + len(numbers), (first + numbers)[:MAX_LINE_NUMBERS]
+
 
 def corpus_file_names(corpus: Corpus) -> list[str]:
     """Return the names of the files a corpus is made of, as the configuration has them."""
@@ -51,6 +58,11 @@ def corpus_file_names(corpus: Corpus) -> list[str]:
 def corpus_files(corpus: Corpus) -> list[Path]:
     """Return the files a corpus is made of."""
     return [resolve_data_path(name) for name in corpus_file_names(corpus)]
+
+
+def is_compressed(path: Path) -> bool:
+    """Say whether a file is decompressed when it is read."""
+    return path.suffix in (".gz", ".xz", ".zst")
 
 
 @contextmanager
@@ -84,33 +96,82 @@ def _damaged(path: Path, error: Exception) -> DataError:
     return DataError(f"The file {path} must be whole {path.suffix} data, but is damaged or cut off: {error}.")
 
 
-def _blamed_on(path: Path, lines: LineReader) -> Iterator[str]:
-    """Yield the lines; damage belongs to the file it is in, not to whichever of several was opened last."""
-    try:
-        yield from lines
-    except _DAMAGE as error:
-        raise _damaged(path, error) from error
-
-
 def read_pairs(corpus: Corpus, report: EncodingReport | None = None) -> Iterator[Pair]:
     """Yield all pairs of a corpus in order, empty ones too, in simplified characters where the corpus says so.
 
     A corpus without a single pair is an error.
     """
+    for block in read_blocks(corpus):
+        sources, targets = sides_of_block(block, corpus, report)
+        for place, (source, target) in enumerate(zip(sources, targets, strict=True)):
+            yield Pair(source, target, block.first_line + place)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some lines of each file of a corpus, as many of each, from a line on (counted from 1)."""
+
+    first_line: int
+    files: tuple[bytes, ...]
+
+
+def read_blocks(corpus: Corpus) -> Iterator[Block]:
+    """Yield a corpus in blocks that depend on its files alone. One without a single line is an error."""
+    paths = corpus_files(corpus)
+    with ExitStack() as stack:
+        blocks = [LineBlocks(stack.enter_context(open_bytes(path)), str(path)) for path in paths]
+        first_line = 1
+        while files := _next_block(paths, blocks):
+            yield Block(first_line, files)
+            first_line = blocks[0].num_lines + 1
+    if first_line == 1:
+        names = " and ".join(str(path) for path in paths)
+        raise DataError(f"A corpus must hold at least one pair, but {names} holds none.")
+
+
+def _next_block(paths: list[Path], blocks: list[LineBlocks]) -> tuple[bytes, ...] | None:
+    """Return as many lines of each file; files that end in different places are refused."""
+    before = blocks[0].num_lines
+    first = _take(paths[0], blocks[0], LINES_AT_ONCE, _BYTES_AT_ONCE)
+    if len(blocks) == 1:
+        return (first,) if first else None
+    num_lines = blocks[0].num_lines - before
+    second = _take(paths[1], blocks[1], num_lines or 1, None)
+    if blocks[0].num_lines != blocks[1].num_lines:
+        for path, lines in zip(paths, blocks, strict=True):
+            while _take(path, lines, LINES_AT_ONCE, _BYTES_AT_ONCE):
+                pass  # read on to the end, so that both counts can be said
+        raise DataError(_unequal(paths[0], blocks[0].num_lines, paths[1], blocks[1].num_lines))
+    return (first, second) if first else None
+
+
+def _take(path: Path, lines: LineBlocks, most_lines: int, most_bytes: int | None) -> bytes:
+    """Take lines; damage belongs to the file it is in, not to whichever of several was opened last."""
+    try:
+        return lines.take(most_lines, most_bytes)
+    except _DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
+def sides_of_block(block: Block, corpus: Corpus, report: EncodingReport | None = None) -> tuple[list[str], list[str]]:
+    """Return the sources and the targets of a block, in simplified characters where the corpus says so."""
+    paths = corpus_files(corpus)
+    lines = []
+    for path, raw in zip(paths, block.files, strict=True):
+        found, bad = lines_of(raw, str(path), block.first_line)
+        lines.append(found)
+        if report is not None and bad:
+            report.note(str(path), bad)
     match corpus:
         case LineCorpus():
-            pairs = _read_aligned(corpus, report)
+            sources, targets = lines
         case TsvCorpus():
-            pairs = _read_tsv(corpus, report)
+            sources, targets = _columns(lines[0], corpus, paths[0], block.first_line)
         case JsonlCorpus():
-            pairs = _read_jsonl(corpus, report)
-    num_pairs = 0
-    for pair in pairs:
-        num_pairs += 1
-        yield Pair(simplify(pair.source), simplify(pair.target), pair.line) if corpus.simplify_chinese else pair
-    if not num_pairs:
-        names = " and ".join(str(path) for path in corpus_files(corpus))
-        raise DataError(f"A corpus must hold at least one pair, but {names} holds none.")
+            sources, targets = _values(lines[0], corpus, paths[0], block.first_line)
+    if corpus.simplify_chinese:
+        return [simplify(text) for text in sources], [simplify(text) for text in targets]
+    return sources, targets
 
 
 def read_parallel(corpus: Corpus) -> tuple[list[str], list[str]]:
@@ -123,26 +184,6 @@ def read_parallel(corpus: Corpus) -> tuple[list[str], list[str]]:
     return sources, targets
 
 
-def _note(report: EncodingReport | None, path: Path, reader: LineReader) -> None:
-    if report is not None and reader.num_bad:
-        report.bad_lines[str(path)] = (reader.num_bad, reader.bad_lines)
-
-
-def _read_aligned(corpus: LineCorpus, report: EncodingReport | None) -> Iterator[Pair]:
-    source_path, target_path = corpus_files(corpus)
-    with open_bytes(source_path) as source_stream, open_bytes(target_path) as target_stream:
-        sources, targets = read_lines(source_stream, str(source_path)), read_lines(target_stream, str(target_path))
-        sides = zip_longest(_blamed_on(source_path, sources), _blamed_on(target_path, targets))
-        for number, (source, target) in enumerate(sides, start=1):
-            if source is None or target is None:
-                for _ in sources if target is None else targets:
-                    pass  # read on to the end, so that both counts can be said
-                raise DataError(_unequal(source_path, sources.num_lines, target_path, targets.num_lines))
-            yield Pair(source, target, number)
-        _note(report, source_path, sources)
-        _note(report, target_path, targets)
-
-
 def _unequal(source_path: Path, num_sources: int, target_path: Path, num_targets: int) -> str:
     shorter, longer = (source_path, target_path) if num_sources < num_targets else (target_path, source_path)
     few, many = sorted((num_sources, num_targets))
@@ -153,36 +194,32 @@ def _unequal(source_path: Path, num_sources: int, target_path: Path, num_targets
     )
 
 
-def _read_tsv(corpus: TsvCorpus, report: EncodingReport | None) -> Iterator[Pair]:
-    (path,) = corpus_files(corpus)
-    needed = max(corpus.source_column, corpus.target_column) + 1
-    with open_bytes(path) as stream:
-        lines = read_lines(stream, str(path))
-        for number, line in enumerate(lines, start=1):
-            columns = line.split("\t")
-            if len(columns) < needed:
-                raise DataError(
-                    f"{path}:{number}: a line must have at least {count_of(needed, 'tab-separated column')}, "
-                    f"but has {len(columns)}."
-                )
-            yield Pair(columns[corpus.source_column], columns[corpus.target_column], number)
-        _note(report, path, lines)
+def _columns(lines: list[str], corpus: TsvCorpus, path: Path, first_line: int) -> tuple[list[str], list[str]]:
+    source, target = corpus.source_column, corpus.target_column
+    rows = [line.split("\t") for line in lines]
+    try:
+        return [row[source] for row in rows], [row[target] for row in rows]
+    except IndexError:
+        needed = max(source, target) + 1
+        place = next(place for place, row in enumerate(rows) if len(row) < needed)
+        raise DataError(
+            f"{path}:{first_line + place}: a line must have at least {count_of(needed, 'tab-separated column')}, "
+            f"but has {len(rows[place])}."
+        ) from None
 
 
-def _read_jsonl(corpus: JsonlCorpus, report: EncodingReport | None) -> Iterator[Pair]:
-    (path,) = corpus_files(corpus)
-    with open_bytes(path) as stream:
-        lines = read_lines(stream, str(path))
-        for number, line in enumerate(lines, start=1):
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise DataError(f"{path}:{number}: a line must be a JSON object, but is not: {error}.") from error
-            if not isinstance(record, dict):
-                raise DataError(f"{path}:{number}: a line must be a JSON object, but is something else.")
-            source = _text_of(record, corpus.source_key, path, number)
-            yield Pair(source, _text_of(record, corpus.target_key, path, number), number)
-        _note(report, path, lines)
+def _values(lines: list[str], corpus: JsonlCorpus, path: Path, first_line: int) -> tuple[list[str], list[str]]:
+    sources, targets = [], []
+    for number, line in enumerate(lines, first_line):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path}:{number}: a line must be a JSON object, but is not: {error}.") from error
+        if not isinstance(record, dict):
+            raise DataError(f"{path}:{number}: a line must be a JSON object, but is something else.")
+        sources.append(_text_of(record, corpus.source_key, path, number))
+        targets.append(_text_of(record, corpus.target_key, path, number))
+    return sources, targets
 
 
 def _text_of(record: dict[str, object], key: str, path: Path, number: int) -> str:

@@ -1,33 +1,38 @@
 """Building a token store: corpora through tokenizer and filters into Arrow files, a few thousand pairs at a time.
 
-Memory is bounded by a piece of the corpus, not by the whole (of duplicates sixteen bytes each are remembered, and
-with subword dropout the distinct words). This file knows how a store is written; store.py knows when.
+One process reads and writes, as many as there are cores encode what lies between (pair_encoding.py). Memory is bounded
+by a few blocks of the corpus, not by the whole (where duplicates are left out, eight bytes of each pair are
+remembered, and with subword dropout the distinct words). This file knows how a store is written; store.py knows when.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heedful.config.data import DataConfig
 from heedful.data.arrow_files import Column, arrow_writer
-from heedful.data.filters import FilterReport, PairFilter
-from heedful.data.readers import Pair, read_pairs
+from heedful.data.encoding_worker import EncodingSetup, block_message, encoded_block, setup_message
+from heedful.data.filters import FilterReport, SeenBefore
+from heedful.data.pair_encoding import BlockOfCorpus, EncodedBlock, WordsOfBlock, selected
+from heedful.data.processes import num_cores, start_workers
+from heedful.data.readers import corpus_files, is_compressed, read_blocks
 from heedful.files import write_new
 from heedful.text.subword_dropout import build_table
-from heedful.text.subwords import Subwords, mark
+from heedful.text.subwords import Subwords
 from heedful.text.tokenizer import Tokenizer
 
 PAIRS = "pairs.arrow"
 SEGMENTS = {"source": "source_segments.arrow", "target": "target_segments.arrow"}
 STORE = "store.json"
 
-PAIRS_AT_ONCE = 8192
 SEGMENTS_AT_ONCE = 1 << 16
+_WORTH_PROCESSES = 1 << 24
+"""Bytes of text that take longer to encode than processes take to start: about 70,000 pairs."""
 
 
 class Dropout(Protocol):
@@ -42,31 +47,66 @@ class Dropout(Protocol):
         """Decides the cuts."""
 
 
-def fill_store(folder: Path, data: DataConfig, tokenizer: Tokenizer, dropout: Dropout | None) -> None:
-    """Write the files of a store into an empty folder."""
-    pair_filter = PairFilter(data.filters)
+def fill_store(
+    folder: Path, data: DataConfig, tokenizer: Tokenizer, dropout: Dropout | None, num_processes: int | None = None
+) -> None:
+    """Write the files of a store into an empty folder: the same bytes whatever the number of processes.
+
+    None takes a process for each core where there is enough to do, and none besides this one otherwise.
+    """
+    setup = EncodingSetup(tokenizer.to_json(), data.filters, with_words=dropout is not None)
+    if num_processes is None:
+        num_processes = num_cores() if _num_bytes(data) > _WORTH_PROCESSES else 1
     words = None if dropout is None else {side: _Words(tokenizer, side) for side in SEGMENTS}
-    columns = ("source_ids", "target_ids", *(f"{side}_words" for side in words or ()))
-    reports: list[FilterReport] = []
-    with arrow_writer(folder / PAIRS, numbers=("corpus",), sequences=columns) as write:
-        for number, corpus in enumerate(data.train):
-            pair_filter.report = FilterReport()
-            language = (corpus.target_language or data.target_language) if tokenizer.languages else None
-            for pairs in _pieces(read_pairs(corpus)):
-                rows = _tokenise(pairs, tokenizer, language, pair_filter)
-                named: dict[str, Column] = {"corpus": np.full(len(rows.pairs), number, dtype=np.int32)}
-                named |= {"source_ids": _flat(rows.sources), "target_ids": _flat(rows.targets)}
-                if words:
-                    named["source_words"] = words["source"].number([pair.source for pair in rows.pairs], language)
-                    named["target_words"] = words["target"].number([pair.target for pair in rows.pairs], None)
-                write(**named)
-            reports.append(pair_filter.report)
+    blocks = _blocks(data, tokenizer)
+    if num_processes == 1:
+        reports = _write_pairs(folder, data, map(setup.make().encode, blocks), words)
+    else:
+        with start_workers("heedful.data.encoding_worker", setup_message(setup), num_processes) as workers:
+            answers = workers.map(map(block_message, blocks))
+            reports = _write_pairs(folder, data, map(encoded_block, answers), words)
     if words and dropout:
         for side, numbered in words.items():
             _write_segments(folder / SEGMENTS[side], numbered, dropout)
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     facts = {"has_words": dropout is not None, "reports": [asdict(report) for report in reports], "sizes": sizes}
     write_new(folder / STORE, json.dumps(facts, indent=1).encode())
+
+
+def _num_bytes(data: DataConfig) -> int:
+    """Return how much there is to read, compressed files as what they may hold."""
+    paths = [path for corpus in data.train for path in corpus_files(corpus)]
+    return sum(path.stat().st_size * (4 if is_compressed(path) else 1) for path in paths if path.is_file())
+
+
+def _blocks(data: DataConfig, tokenizer: Tokenizer) -> Iterator[BlockOfCorpus]:
+    for number, corpus in enumerate(data.train):
+        language = (corpus.target_language or data.target_language) if tokenizer.languages else None
+        for block in read_blocks(corpus):
+            yield BlockOfCorpus(number, block, corpus, language)
+
+
+def _write_pairs(
+    folder: Path, data: DataConfig, encoded: Iterable[EncodedBlock], words: "dict[str, _Words] | None"
+) -> list[FilterReport]:
+    """Write the pairs that stay, in order, and return for each corpus what was left out of it."""
+    columns = ("source_ids", "target_ids", *(f"{side}_words" for side in words or ()))
+    reports = [FilterReport() for _ in data.train]
+    seen = SeenBefore()
+    with arrow_writer(folder / PAIRS, numbers=("corpus",), sequences=columns) as write:
+        for block in encoded:
+            is_new = np.ones(len(block.sources[1]), dtype=bool)
+            if block.digests is not None:
+                is_new = seen.are_new(block.digests)
+                block.report.left_out["duplicate"] = int((~is_new).sum())
+            reports[block.corpus] += block.report
+            named: dict[str, Column] = {"corpus": np.full(int(is_new.sum()), block.corpus, dtype=np.int32)}
+            named |= {"source_ids": selected(block.sources, is_new), "target_ids": selected(block.targets, is_new)}
+            if words and block.words:
+                for side, found in zip(words, block.words, strict=True):
+                    named[f"{side}_words"] = words[side].number(found, block.tag_language, is_new)
+            write(**named)
+    return reports
 
 
 class _Words:
@@ -76,50 +116,22 @@ class _Words:
         self.subwords: Subwords = tokenizer.source if side == "source" else tokenizer.target
         self.symbols = [tokenizer.eos_id, *tokenizer.language_ids.values()]
         self.numbers: dict[str, int] = {}
-        self._normalize = tokenizer.normalize
+        self._has_tags = side == "source"
         self._tags = {language: number for number, language in enumerate(tokenizer.languages, 1)}
 
-    def number(self, texts: Sequence[str], language: str | None) -> Column:
-        """Return the words of each text as numbers, with the language tag first and the end symbol last."""
-        opening = [] if language is None else [self._tags[language]]
+    def number(self, found: WordsOfBlock, language: str | None, is_new: NDArray[np.bool_]) -> Column:
+        """Return the words of each text as numbers, with the language tag first and the end symbol last.
+
+        Words of duplicates have a number already: the pair they are duplicates of has them, too.
+        """
         numbers, first = self.numbers, len(self.symbols)
-        rows = []
-        for text in texts:
-            words = self.subwords.words(mark(self._normalize(text)))
-            rows.append([*opening, *(first + numbers.setdefault(word, len(numbers)) for word in words), 0])
-        return _flat(rows)
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Pairs that stay, with their ids."""
-
-    pairs: list[Pair]
-    sources: list[list[int]]
-    targets: list[list[int]]
-
-
-def _tokenise(pairs: list[Pair], tokenizer: Tokenizer, language: str | None, pair_filter: PairFilter) -> _Rows:
-    languages = None if language is None else [language] * len(pairs)
-    sources = tokenizer.encode_source_batch([pair.source for pair in pairs], languages)
-    targets = tokenizer.encode_target_batch([pair.target for pair in pairs])
-    kept = [
-        number
-        for number, (pair, source, target) in enumerate(zip(pairs, sources, targets, strict=True))
-        if pair_filter.reason_against(pair.source, pair.target, len(source), len(target)) is None
-    ]
-    return _Rows([pairs[n] for n in kept], [sources[n] for n in kept], [targets[n] for n in kept])
-
-
-def _pieces(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    remaining = iter(pairs)
-    while piece := list(islice(remaining, PAIRS_AT_ONCE)):
-        yield piece
-
-
-def _flat(rows: Sequence[Sequence[int]]) -> Column:
-    lengths = np.fromiter(map(len, rows), dtype=np.int32, count=len(rows))
-    return np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(lengths.sum())), lengths
+        table = np.array([first + numbers.setdefault(word, len(numbers)) for word in found.words], dtype=np.int32)
+        places, lengths = selected(found.places, is_new)
+        starts = np.concatenate([[0], np.cumsum(lengths[:-1], dtype=np.int64)]) if len(lengths) else lengths
+        values = np.insert(table[places], starts + lengths, 0)
+        if language is None or not self._has_tags:
+            return values, lengths + 1
+        return np.insert(values, starts + np.arange(len(lengths)), self._tags[language]), lengths + 2
 
 
 def _write_segments(path: Path, words: _Words, dropout: Dropout) -> None:

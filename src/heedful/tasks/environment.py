@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from heedful import __version__
+from heedful.data.processes import num_cores
 from heedful.engines.int8.library import find_compiler
 from heedful.errors import HeedfulError
 from heedful.models.build import num_parameters
@@ -30,7 +31,7 @@ def describe_environment() -> dict[str, str]:
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": platform.platform(),
         **{package: _version(package) for package in _PACKAGES},
-        "cpu": f"{_cpu_name()}, {_num_cores()} cores, {torch.get_num_threads()} threads",
+        "cpu": f"{_cpu_name()}, {num_cores()} cores, {torch.get_num_threads()} threads",
         "cpu features": torch.backends.cpu.get_cpu_capability(),
         "int8 engine": _int8_engine(),
         "gpus": ", ".join(gpus) or "none",
@@ -66,11 +67,6 @@ def _bundled_model() -> str:
     size = num_parameters(model.model, model.source_vocab_size, model.target_vocab_size)
     num_bytes = sum(file.stat().st_size for file in path.iterdir())
     return f"{path.name}: {pairs}; {size / 1e6:.1f} M parameters, {num_bytes / 1e6:.1f} MB"
-
-
-def _num_cores() -> int:
-    """Count the cores this process may use, which in a container are fewer than the machine's."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _cpu_name() -> str:

@@ -13,8 +13,8 @@ from heedful.errors import DataError
 MAX_LINE_BYTES = 1 << 24
 """Longer lines are refused: a few kilobytes of compressed data can be one line of gigabytes."""
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_MAX_LINE_NUMBERS = 10
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MAX_LINE_NUMBERS = 10
 _LINE_BREAKS = dict.fromkeys(map(ord, "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"), " ")
 
 
@@ -43,12 +43,9 @@ class LineReader:
         while raw := self._stream.readline(MAX_LINE_BYTES + 1):
             self.num_lines += 1
             if len(raw) > MAX_LINE_BYTES and not raw.endswith(b"\n"):
-                raise DataError(
-                    f"{self._name}:{self.num_lines}: a line must have at most {MAX_LINE_BYTES:,} bytes, but has more. "
-                    "Check that the file is text with line ends, one sentence or document a line."
-                )
+                raise line_too_long(self._name, self.num_lines)
             if self.num_lines == 1:
-                raw = raw.removeprefix(_BYTE_ORDER_MARK)
+                raw = raw.removeprefix(BYTE_ORDER_MARK)
                 if not raw:  # a file that holds nothing but its mark has no line
                     self.num_lines = 0
                     return
@@ -59,9 +56,17 @@ class LineReader:
             return raw.decode("utf-8")
         except UnicodeDecodeError:
             self.num_bad += 1
-            if len(self.bad_lines) < _MAX_LINE_NUMBERS:
+            if len(self.bad_lines) < MAX_LINE_NUMBERS:
                 self.bad_lines.append(self.num_lines)
             return raw.decode("utf-8", errors="replace")
+
+
+def line_too_long(name: str, number: int) -> DataError:
+    """Say that a line is longer than any sentence or document."""
+    return DataError(
+        f"{name}:{number}: a line must have at most {MAX_LINE_BYTES:,} bytes, but has more. "
+        "Check that the file is text with line ends, one sentence or document a line."
+    )
 
 
 def read_lines(stream: BinaryIO, name: str = "The input") -> LineReader:

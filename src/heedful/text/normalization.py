@@ -87,6 +87,8 @@ class Nfc:
 
     def replace(self, text: str) -> str:
         """Return the NFC form, letters and digits in their ordinary width."""
+        if text.isascii():
+            return text
         # Folded first: an ordinary letter composes with the accent that follows it, a full-width one does not.
         folded = _FULL_WIDTH.sub(lambda found: chr(ord(found.group()) - _FULL_WIDTH_SHIFT), text)
         return unicodedata.normalize("NFC", folded)

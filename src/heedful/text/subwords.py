@@ -108,8 +108,8 @@ class Subwords:
         ]
         pieces = [_UNKNOWN, *self._segmented_pieces()]
         self._ids = [self.ids_of_pieces.get(piece, unk_id) for piece in pieces]
-        self._segmenter = Segmenter(_segmentation_model(pieces, segmentation))
-        self._segmenter.pre_tokenizer = word_splitter(splitting)
+        self.segmenter = Segmenter(_segmentation_model(pieces, segmentation))
+        self.segmenter.pre_tokenizer = word_splitter(splitting)
 
     def _segmented_pieces(self) -> Iterable[str]:
         if isinstance(self.segmentation, Scores):
@@ -121,7 +121,7 @@ class Subwords:
 
     def encode_batch(self, marked: Sequence[str]) -> list[list[int]]:
         """Cut several texts into the ids of their pieces."""
-        encodings = self._segmenter.encode_batch_fast(list(marked), add_special_tokens=False)
+        encodings = self.segmenter.encode_batch_fast(list(marked), add_special_tokens=False)
         ids = self._ids
         results = []
         for text, encoding in zip(marked, encodings, strict=True):
@@ -134,7 +134,7 @@ class Subwords:
 
     def _encode_with_bytes(self, marked: str) -> list[int]:
         """Cut one text that has characters no piece has: they become bytes."""
-        encoding = self._segmenter.encode(marked, add_special_tokens=False)
+        encoding = self.segmenter.encode(marked, add_special_tokens=False)
         found: list[int] = []
         for index, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
             if index:
@@ -145,7 +145,7 @@ class Subwords:
 
     def trace(self, marked: str) -> list[tuple[int, int, int]]:
         """Cut one text; return for each piece its id, and start and end in the marked text."""
-        encoding = self._segmenter.encode(marked, add_special_tokens=False)
+        encoding = self.segmenter.encode(marked, add_special_tokens=False)
         traced: list[tuple[int, int, int]] = []
         for index, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
             if index or not self.byte_ids:
@@ -157,7 +157,7 @@ class Subwords:
 
     def words(self, marked: str) -> list[str]:
         """Cut one text into words; pieces never reach from one word into the next."""
-        return [word for word, _ in self._segmenter.pre_tokenizer.pre_tokenize_str(marked)]
+        return [word for word, _ in self.segmenter.pre_tokenizer.pre_tokenize_str(marked)]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Join pieces into text. Reserved symbols are passed over, broken byte sequences become U+FFFD."""

@@ -94,7 +94,7 @@ class Tokenizer:
         if target_languages is None:
             known = ", ".join(self.languages)
             raise UserError(f"The target language must be said, because this model knows several: {known}.")
-        tags = [self._tag(language) for language in target_languages]
+        tags = [self.tag_of(language) for language in target_languages]
         encoded = self._encode_batch(self.source, texts)
         return [[tag, *ids, self.eos_id] for tag, ids in zip(tags, encoded, strict=True)]
 
@@ -180,7 +180,8 @@ class Tokenizer:
             offsets.append((spans[0][0], spans[-1][1]) if spans else (0, 0))
         return Encoding(ids, [side.vocabulary[piece_id] for piece_id in ids], offsets)
 
-    def _tag(self, language: str) -> int:
+    def tag_of(self, language: str) -> int:
+        """Return the id that asks for a target language."""
         tag = self.language_ids.get(language)
         if tag is not None:
             return tag

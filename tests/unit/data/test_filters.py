@@ -1,9 +1,10 @@
 """Filters: each reason, counted once, in the order in which it is asked."""
 
+import numpy as np
 import pytest
 
 from heedful.config.data import FilterConfig
-from heedful.data.filters import FilterReport, PairFilter, Reason
+from heedful.data.filters import FilterReport, PairFilter, Reason, SeenBefore
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,14 @@ def test_the_report_is_a_sentence_and_reports_add_up() -> None:
     assert (FilterReport(6) + pair_filter.report).sentence() == (
         "7 training pairs of 10; left out: 1 with an empty side, 2 too long."
     )
+
+
+def test_what_was_seen_is_remembered_beyond_what_is_recent() -> None:
+    generator = np.random.default_rng(3)
+    seen, expected = SeenBefore(most_recent=16), set[int]()
+    for _ in range(40):
+        digests = generator.integers(0, 300, 12).astype(np.uint64) << np.uint64(55)
+        for digest, is_new in zip(digests.tolist(), seen.are_new(digests).tolist(), strict=True):
+            assert is_new == (digest not in expected)
+            expected.add(digest)
+    assert not seen.are_new(np.array(sorted(expected), dtype=np.uint64)).any()

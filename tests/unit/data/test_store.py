@@ -8,6 +8,7 @@ import pytest
 
 from heedful.config.data import DataConfig, FilterConfig, TokenizerConfig
 from heedful.data import store_building
+from heedful.data.readers import LINES_AT_ONCE
 from heedful.data.store import SubwordDropout, TokenStore, prepare_store
 from heedful.errors import DataError, UserError
 from heedful.text.learning import learn_tokenizer
@@ -46,7 +47,7 @@ def test_corpora_that_are_written_in_several_pieces(
         flat = words.words.gather(everything)[0]
         assert np.array_equal(words.table.segment(flat, np.zeros(len(flat), dtype=np.int64)), values)
     assert len(store.source_words.table.segments) > store_building.SEGMENTS_AT_ONCE
-    assert len(store) > store_building.PAIRS_AT_ONCE
+    assert len(store) > LINES_AT_ONCE
 
 
 def test_a_store_is_built_once(data: DataConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:
