@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from heedful.comparisons.candidates import settings_that_differ
 from heedful.comparisons.comparison import Comparison, Pair, Row
 from heedful.comparisons.judging import VALIDATION
-from heedful.comparisons.measuring import AnswerCost
+from heedful.comparisons.measuring import AnswerCost, Costs
 from heedful.comparisons.significance import Gap, Quality
 from heedful.files import JsonValue
 from heedful.reports.report import Block, IntervalPlot, LinePlot, NamedValue, Point, Report, Series, Table
@@ -79,39 +79,30 @@ def _tokens_of(row: Row) -> int:
 
 
 def _main_table(comparison: Comparison) -> Table:
-    rows = comparison.rows
-    has_gpu = any(row.costs is not None and "GPU" in row.costs.answers for row in rows)
-    has_int8 = any(row.costs is not None and "CPU int8" in row.costs.answers for row in rows)
-    places = ["CPU", *["CPU int8"] * has_int8, *["GPU"] * has_gpu]
-    columns = [
-        "",
-        f"{metric_name(comparison)} ±",
-        "seeds",
-        f"vs {rows[0].label}",
-        "p",
-        "parameters",
-        "train tok/s",
-        "memory",
+    rows, cells = comparison.rows, _quality_cells(comparison, 0)
+    columns = ["", f"{metric_name(comparison)} ±", "seeds", f"vs {rows[0].label}", "p"]
+    table = [
+        [row.label, quality, str(len(row.outcomes)), gap, p_value]
+        for row, (quality, gap, p_value) in zip(rows, cells, strict=True)
     ]
-    columns += [f"{what} {place}" for place in places for what in ("tok/s", "ms")]
-    cells = []
-    for row, (quality, gap, p_value) in zip(rows, _quality_cells(comparison, 0), strict=True):
-        step = None if row.costs is None else row.costs.step
-        answers = {} if row.costs is None else row.costs.answers
-        cells.append(
-            [
-                row.label,
-                quality,
-                str(len(row.outcomes)),
-                gap,
-                p_value,
-                _NONE if step is None else f"{step.num_parameters:,}",
-                _NONE if step is None else f"{step.tokens_per_second:,.0f}",
-                _NONE if step is None else f"{step.memory_bytes / 2**20:,.0f} MiB",
-                *(cell for place in places for cell in _answer_cells(answers.get(place))),
-            ]
-        )
-    return Table(comparison.cases[0].name, columns, cells, _TABLE_NOTE)
+    if any(row.costs is not None for row in rows):
+        known = {place for row in rows if row.costs is not None for place in row.costs.answers}
+        places = [place for place in ("CPU", "CPU int8", "GPU") if place in known]
+        columns += ["parameters", "train tok/s", "memory"]
+        columns += [f"{what} {place}" for place in places for what in ("tok/s", "ms")]
+        table = [[*cells, *_cost_cells(row.costs, places)] for cells, row in zip(table, rows, strict=True)]
+    return Table(comparison.cases[0].name, columns, table, _TABLE_NOTE)
+
+
+def _cost_cells(costs: Costs | None, places: Sequence[str]) -> list[str]:
+    step = None if costs is None else costs.step
+    answers = {} if costs is None else costs.answers
+    return [
+        _NONE if step is None else f"{step.num_parameters:,}",
+        _NONE if step is None else f"{step.tokens_per_second:,.0f}",
+        _NONE if step is None else f"{step.memory_bytes / 2**20:,.0f} MiB",
+        *(cell for place in places for cell in _answer_cells(answers.get(place))),
+    ]
 
 
 _TABLE_NOTE = (
@@ -162,9 +153,14 @@ def _quality_plot(comparison: Comparison, number: int) -> IntervalPlot:
     values = []
     for row in comparison.rows:
         quality = row.judged[number][0].quality
-        values.append(NamedValue(row.label[:40], quality.value, quality.low, quality.high))
+        values.append(NamedValue(row.label[:40], quality.value, *_on_the_scale(quality)))
     title = f"{metric} on {comparison.cases[number].name}, 95 % intervals"
     return IntervalPlot(f"quality-{number + 1}", title, metric, values)
+
+
+def _on_the_scale(quality: Quality) -> tuple[float, float]:
+    """Return the ends of an interval as they are drawn: Student's may lie where no score can be."""
+    return max(quality.low, min(0.0, quality.value)), min(quality.high, max(100.0, quality.value))
 
 
 def _length_plot(comparison: Comparison, number: int) -> LinePlot | None:
@@ -174,7 +170,7 @@ def _length_plot(comparison: Comparison, number: int) -> LinePlot | None:
     series = [
         Series(
             row.label[:24],
-            [Point(it.mean_length, it.quality.value, it.quality.low, it.quality.high) for it in row.lengths[number]],
+            [Point(it.mean_length, it.quality.value, *_on_the_scale(it.quality)) for it in row.lengths[number]],
         )
         for row in comparison.rows
     ]
