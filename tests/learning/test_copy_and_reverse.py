@@ -7,6 +7,7 @@ nonsense. Without positions the source is a bag of symbols, which has no reverse
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -60,17 +61,26 @@ def transformer(*, norm: str = "pre", positions: str = "sinusoidal") -> Transfor
     )
 
 
-RECURRENT = RecurrentConfig(kind="recurrent", dim=48, num_encoder_layers=1, num_decoder_layers=2, dropout=0.0)
+def recurrent(**settings: Any) -> RecurrentConfig:
+    shape = {"dim": 48, "num_encoder_layers": 1, "num_decoder_layers": 2, "dropout": 0.0}
+    return RecurrentConfig.model_validate({"kind": "recurrent", **shape, **settings})
+
+
 CONVOLUTIONAL = ConvolutionalConfig(
     kind="convolutional", dim=48, num_encoder_layers=1, num_decoder_layers=2, dropout=0.0
 )
 
 
-def learn(folder: Path, task: str, shape: ModelConfig, *, causal: bool = True) -> tuple[float, float]:
+ONE_VECTOR = {"attention": "none", "dim": 128, "num_decoder_layers": 1}  # the whole sentence must fit into it
+
+
+def learn(
+    folder: Path, task: str, shape: ModelConfig, *, causal: bool = True, steps: int | None = None
+) -> tuple[float, float]:
     """Train from a fresh seed; return the share of unseen sequences written exactly right, and the last loss."""
     seed = random.SystemRandom().randrange(2**31)
     print(f"seed {seed}")
-    steps = STEPS[task]
+    steps = steps or STEPS[task]
     config = TrainingConfig.model_validate(
         {
             "max_steps": steps,
@@ -117,16 +127,24 @@ def learn(folder: Path, task: str, shape: ModelConfig, *, causal: bool = True) -
     [
         ("copy", transformer(norm="post")),
         ("reverse", transformer()),
-        ("copy", RECURRENT),
-        ("reverse", RECURRENT),
+        ("copy", recurrent()),
+        ("reverse", recurrent()),
+        ("reverse", recurrent(attention="dot")),
+        ("copy", recurrent(cell="lstm", attention="general")),
+        ("reverse", recurrent(input_feeding=True, num_decoder_layers=1)),
+        ("reverse", recurrent(cell="lstm", attention="dot", input_feeding=True)),
         ("copy", CONVOLUTIONAL),
         ("reverse", CONVOLUTIONAL),
     ],
     ids=[
         "copy-post",
         "reverse-pre",
-        "copy-recurrent",
-        "reverse-recurrent",
+        "copy-gru-additive",
+        "reverse-gru-additive",
+        "reverse-gru-dot",
+        "copy-lstm-general",
+        "reverse-gru-fed",
+        "reverse-lstm-fed",
         "copy-convolutional",
         "reverse-convolutional",
     ],
@@ -134,6 +152,13 @@ def learn(folder: Path, task: str, shape: ModelConfig, *, causal: bool = True) -
 def test_it_learns(tmp_path: Path, task: str, shape: ModelConfig) -> None:
     exact, _ = learn(tmp_path, task, shape)
     assert exact >= 0.98
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_one_vector_holds_a_short_sequence(tmp_path: Path, cell: str) -> None:
+    exact, _ = learn(tmp_path, "reverse", recurrent(cell=cell, **ONE_VECTOR), steps=1000)
+    assert exact >= 0.9  # of six symbols in one vector some are lost
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import torch
 from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
 from heedful.config.training import TrainingConfig
 from heedful.data.text_stream import TextStream
-from heedful.models.build import build_language_model
+from heedful.models.build import TextReader, build_language_model
 from heedful.models.language_model import LanguageModel
 from heedful.models.transformer_xl import TransformerXL
 from heedful.training.loop import start_state
@@ -35,9 +35,7 @@ def accuracy_on_repeats(model: TransformerXL | LanguageModel, ids: np.ndarray, m
     return (found[0][known] == text[0, 1:][known]).double().mean().item()
 
 
-def trained(
-    config: TransformerXLConfig | LanguageModelConfig, memory_len: int, steps: int
-) -> TransformerXL | LanguageModel:
+def trained(config: TransformerXLConfig | LanguageModelConfig, memory_len: int, steps: int) -> TextReader:
     model = build_language_model(config, vocab_size=VOCAB, generator=torch.Generator().manual_seed(1))
     stream = TextStream(repeating_text(20_000, seed=2), num_streams=16, segment_len=SEGMENT, seed=3)
     memory = model.empty_memory(16, memory_len)

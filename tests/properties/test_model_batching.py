@@ -14,6 +14,11 @@ from heedful.models.interfaces import EncoderDecoder
 from tests.support.searches import search
 
 VOCAB, BOS, EOS = 40, 1, 2
+RECURRENT: dict[str, dict[str, object]] = {
+    "recurrent": {},
+    "lstm-fed": {"cell": "lstm", "attention": "general", "input_feeding": True, "num_decoder_layers": 1},
+    "lstm-context": {"cell": "lstm", "attention": "none", "num_encoder_layers": 1, "num_decoder_layers": 1},
+}
 
 
 @functools.cache
@@ -21,8 +26,8 @@ def build(family: str) -> EncoderDecoder:
     config: ModelConfig = TransformerConfig(
         dim=32, num_heads=4, hidden_dim=64, num_encoder_layers=2, num_decoder_layers=2, dropout=0.0
     )
-    if family == "recurrent":
-        config = RecurrentConfig(kind="recurrent", dim=32, dropout=0.0)
+    if family in RECURRENT:
+        config = RecurrentConfig.model_validate({"kind": "recurrent", "dim": 32, "dropout": 0.0, **RECURRENT[family]})
     if family == "convolutional":
         config = ConvolutionalConfig(kind="convolutional", dim=32, dropout=0.0)
     generator = torch.Generator().manual_seed(8)
@@ -57,7 +62,7 @@ def decode(model: EncoderDecoder, sentences: list[list[int]], beam_size: int, ex
     return [hypotheses[0].token_ids for hypotheses in found]
 
 
-@pytest.mark.parametrize("family", ["transformer", "recurrent", "convolutional"])
+@pytest.mark.parametrize("family", ["transformer", *RECURRENT, "convolutional"])
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_two_hundred_sentences_come_out_the_same_in_twenty_batchings(family: str, beam_size: int) -> None:
     rng = random.Random(5)

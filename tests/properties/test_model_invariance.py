@@ -24,6 +24,11 @@ SHAPES: dict[str, dict[str, Any]] = {
     "scaled": {"kind": "convolutional", "dim": 16, "norm": "scaled", "kernel_size": 4, "tying": "two_way"},
     "window": {"kind": "convolutional", "dim": 16, "norm": "post", "kernel_size": 1, "num_decoder_layers": 1},
     "shallow": {"kind": "recurrent", "dim": 16, "num_encoder_layers": 1, "num_decoder_layers": 1, "tying": "none"},
+    "lstm": {"kind": "recurrent", "dim": 16, "cell": "lstm", "attention": "general"},
+    "lstm-fed": {"kind": "recurrent", "dim": 16, "cell": "lstm", "attention": "additive", "input_feeding": True},
+    "gru-fed": {"kind": "recurrent", "dim": 16, "attention": "dot", "input_feeding": True, "num_decoder_layers": 1},
+    "context": {"kind": "recurrent", "dim": 16, "attention": "none"},
+    "lstm-context": {"kind": "recurrent", "dim": 16, "cell": "lstm", "attention": "none", "num_decoder_layers": 1},
 }
 seeds = st.integers(0, 2**31)
 shapes = st.sampled_from(sorted(SHAPES))

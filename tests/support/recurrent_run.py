@@ -16,12 +16,12 @@ dropout = 0.0
 """
 
 
-def trained(heedful: Command, root: Path) -> Path:
-    """Train in `root`, by recurrent.toml there, and return the run's folder."""
+def trained(heedful: Command, root: Path, *changes: str) -> Path:
+    """Train in `root`, by recurrent.toml there with some `changes` of settings, and return the run's folder."""
     write_corpus(root)
     before, after = CONFIG.index("[model]"), CONFIG.index("[training]")
     text = CONFIG[:before].replace('"small"', '"recurrent"') + _MODEL + CONFIG[after:]
     (root / "recurrent.toml").write_text(text.replace("every_steps = 120", "every_steps = 60"))
-    result = heedful("train", "recurrent.toml", cwd=root)
+    result = heedful("train", "recurrent.toml", *changes, cwd=root)
     assert result.returncode == 0, result.stderr.decode()
     return root / "runs" / "recurrent"

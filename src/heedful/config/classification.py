@@ -14,6 +14,7 @@ from heedful.config.models import (
     MAX_DEPTH,
     MAX_LENGTH,
     MAX_WIDTH,
+    Cell,
     LearnedPositions,
     Length,
     Positions,
@@ -228,30 +229,17 @@ class NaiveBayesPath(Section):
     would have been best on the documents held out; a finished run takes another share with --resume."""
 
 
-class ClassifierConfig(Section):
-    """An encoder, a pooling over its positions, a linear map to the labels; optionally n-grams beside it."""
+class ClassifierShape(Section):
+    """What all classifiers have: a depth, n-grams beside the encoder if wanted, and an answer to long documents."""
 
-    kind: Literal["classifier"] = "classifier"
     dim: int = Field(default=128, ge=2, le=MAX_WIDTH)
     """Width of the residual stream."""
 
     num_layers: int = Field(default=2, ge=0, le=MAX_DEPTH)
     """Depth of the encoder; 0 pools the embeddings themselves."""
 
-    attention: Attention = ManyHeads()
-    """How positions gather from one another."""
-
-    layer: Layer = TransformerLayer()
-    """What is around the attention."""
-
-    positions: Positions = SinusoidalPositions()
-    """How a token knows where it stands."""
-
-    pooling: Literal["mean", "max", "first", "mean_max"] = "mean"
-    """How many positions become one vector: their mean, their maximum, the start symbol's, or mean beside maximum."""
-
     long_documents: LongDocuments = Windows()
-    """What happens to documents that are longer than attention should reach."""
+    """What happens to documents that are longer than the encoder should reach."""
 
     ngram_embedding: NgramEmbedding | None = None
     """N-grams in the input of the encoder."""
@@ -265,6 +253,33 @@ class ClassifierConfig(Section):
     token_dropout: Rate = 0.0
     """How often the embedding of a token is set to zero in training."""
 
+    @property
+    def longest(self) -> int:
+        """The most tokens that are read at once."""
+        long_documents = self.long_documents
+        return (
+            long_documents.length
+            if isinstance(long_documents, Windows)
+            else (long_documents.head + long_documents.tail)
+        )
+
+
+class ClassifierConfig(ClassifierShape):
+    """An encoder, a pooling over its positions, a linear map to the labels; optionally n-grams beside it."""
+
+    kind: Literal["classifier"] = "classifier"
+    attention: Attention = ManyHeads()
+    """How positions gather from one another."""
+
+    layer: Layer = TransformerLayer()
+    """What is around the attention."""
+
+    positions: Positions = SinusoidalPositions()
+    """How a token knows where it stands."""
+
+    pooling: Literal["mean", "max", "first", "mean_max"] = "mean"
+    """How many positions become one vector: their mean, their maximum, the start symbol's, or mean beside maximum."""
+
     @model_validator(mode="after")
     def _parts_fit_together(self) -> Self:
         num_heads = self.attention.num_heads if isinstance(self.attention, ManyHeads) else 1
@@ -276,15 +291,25 @@ class ClassifierConfig(Section):
             )
         return self
 
-    @property
-    def longest(self) -> int:
-        """The most tokens that attend to one another."""
-        long_documents = self.long_documents
-        return (
-            long_documents.length
-            if isinstance(long_documents, Windows)
-            else (long_documents.head + long_documents.tail)
-        )
+
+class RecurrentClassifierConfig(ClassifierShape):
+    """Recurrent units that read a document both ways, a pooling over its positions, a linear map to the labels."""
+
+    kind: Literal["recurrent"]
+    cell: Cell = "lstm"
+    """Long short-term memory, or gated recurrent units."""
+
+    pooling: Literal["mean", "max", "mean_max", "ends"] = "mean_max"
+    """How many positions become one vector: their mean, their maximum, mean beside maximum, or what each of the two
+    ways of reading ends with."""
+
+    @model_validator(mode="after")
+    def _halves_are_whole(self) -> Self:
+        check_width(self.dim)
+        return self
+
+
+AnyClassifier = Annotated[ClassifierConfig | RecurrentClassifierConfig, Field(discriminator="kind")]
 
 
 class ClassificationValidation(Section):
@@ -312,7 +337,7 @@ class ClassificationRun(RunSection):
     tokenizer: TokenizerConfig = TokenizerConfig()
     """How text becomes tokens."""
 
-    model: ClassifierConfig = ClassifierConfig()
+    model: AnyClassifier = ClassifierConfig()
     """Shape of the classifier."""
 
     training: TrainingConfig = TrainingConfig()

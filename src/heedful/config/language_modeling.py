@@ -1,6 +1,6 @@
 """The description of a run that learns what comes next in a text (`task = "language_modeling"`).
 
-Where the text comes from and how it is cut into symbols, which of the two models reads it, and how long a segment and
+Where the text comes from and how it is cut into symbols, which of the three models reads it, and how long a segment and
 its memory are. The loop's settings are those of every run (training.py).
 """
 
@@ -12,6 +12,7 @@ from heedful.config.data import TokenizerConfig
 from heedful.config.models import (
     MAX_LENGTH,
     MAX_WIDTH,
+    Cell,
     Depth,
     LearnedPositions,
     Length,
@@ -153,7 +154,29 @@ class LanguageModelConfig(LayerShape):
         return self
 
 
-AnyLanguageModel = Annotated[TransformerXLConfig | LanguageModelConfig, Field(discriminator="kind")]
+class RecurrentLanguageModelConfig(Section):
+    """Recurrent units, what came before: a state of fixed size remembers all that was read."""
+
+    kind: Literal["recurrent"]
+    cell: Cell = "lstm"
+    """Long short-term memory, or gated recurrent units."""
+
+    dim: int = Field(default=512, ge=2, le=MAX_WIDTH)
+    """Width of states and embeddings."""
+
+    num_layers: Depth = 2
+    """Depth."""
+
+    tied_output: bool = True
+    """One matrix for the embedding and the output projection."""
+
+    dropout: Rate = 0.2
+    """On embeddings, and on each layer's output before it is added."""
+
+
+AnyLanguageModel = Annotated[
+    TransformerXLConfig | LanguageModelConfig | RecurrentLanguageModelConfig, Field(discriminator="kind")
+]
 
 
 class LanguageModelTraining(TrainingConfig):
@@ -163,7 +186,8 @@ class LanguageModelTraining(TrainingConfig):
     """Symbols of each text that are read, and learned from, in one step."""
 
     memory_len: int = Field(default=512, ge=0, le=MAX_LENGTH)
-    """Positions before the segment that Transformer-XL remembers; another length can be taken when evaluating."""
+    """Positions before the segment that Transformer-XL remembers; another length can be taken when evaluating. A
+    recurrent model carries its state from segment to segment, however long it has read; with 0 it does not."""
 
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
     """Probability mass spread over the whole vocabulary; anything above 0 costs perplexity."""

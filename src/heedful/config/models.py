@@ -54,6 +54,7 @@ Positions = Annotated[SinusoidalPositions | LearnedPositions | NoPositions, Fiel
 
 
 Tying = Literal["three_way", "two_way", "none"]
+Cell = Literal["gru", "lstm"]
 
 
 class TransformerConfig(Section):
@@ -130,13 +131,24 @@ class TransformerConfig(Section):
 
 
 class RecurrentConfig(Section):
-    """Gated recurrent units with additive attention (Bahdanau et al., 2015), what came before the Transformer."""
+    """Recurrent units, with attention (Bahdanau et al., 2015; Luong et al., 2015) or one vector for a sentence."""
 
     family: ClassVar[str] = "recurrent network"
     takes_preset: ClassVar[bool] = True
     has_int8_engine: ClassVar[bool] = False
 
     kind: Literal["recurrent"]
+    cell: Cell = "gru"
+    """Gated recurrent units, or long short-term memory."""
+
+    attention: Literal["none", "additive", "dot", "general"] = "additive"
+    """How what is being written is compared with the source: by a small network, by a product, or by a product through
+    a learned matrix; "none" gives the decoder one vector, what the encoder ends with."""
+
+    input_feeding: bool = False
+    """Whether what attention found is read with the next token (Luong et al., 2015, section 3.3). The first layer of
+    the decoder then learns token by token, which is slower."""
+
     dim: Width = 512
     """Width of states and embeddings; the two directions of the encoder have half of it each."""
 
@@ -153,8 +165,10 @@ class RecurrentConfig(Section):
     """On embeddings, and on each layer's output before it is added."""
 
     @model_validator(mode="after")
-    def _halves_are_whole(self) -> Self:
+    def _parts_fit_together(self) -> Self:
         check_width(self.dim)
+        if self.input_feeding and self.attention == "none":
+            raise ValueError('`input_feeding` must be false with `attention = "none"`, which finds nothing to feed.')
         return self
 
     @property
@@ -170,11 +184,15 @@ class RecurrentConfig(Section):
     def num_kept(self, source_len: int, target_len: int) -> int:
         """Return how many numbers a forward pass keeps of a pair for the backward pass; a test holds it to them.
 
-        Attention keeps `dim` numbers for each pair of tokens: it is what bounds the length of sentences.
+        Additive attention keeps `dim` numbers for each pair of tokens: it is what bounds the length of sentences.
         """
-        encoder = 13 * self.num_encoder_layers + 2
-        decoder = 10 * self.num_decoder_layers + 5
-        return self.dim * (source_len * encoder + target_len * decoder + source_len * target_len)
+        both_ways, one_way = (13, 10) if self.cell == "gru" else (28, 21)
+        first = 12 if self.input_feeding else one_way  # step by step PyTorch keeps less of long short-term memory
+        asking = {"none": 3, "additive": 5, "dot": 6, "general": 6}[self.attention]
+        source = both_ways * self.num_encoder_layers + (3 if self.attention == "general" else 2)
+        target = first + one_way * (self.num_decoder_layers - 1) + asking
+        pairs = source_len * target_len if self.attention == "additive" else 0
+        return self.dim * (source_len * source + target_len * target + pairs)
 
 
 class ConvolutionalConfig(Section):

@@ -82,12 +82,14 @@ def reading_lines(trace: TextTrace) -> list[str]:
         for head, distance in enumerate(distances):
             heads.append([f"{layer + 1}", f"{head + 1}", f"{distance:.1f}", f"{in_memory[layer, head]:.1%}"])
     count = len(trace.log_probs)
-    read = f"{trace.bits_per_symbol:.3f} bits per symbol over {count:,} symbols, after {num_remembered:,} in the memory"
+    read = f"{trace.bits_per_symbol:.3f} bits per symbol over {count:,} symbols"
+    if len(trace.weights):
+        read += f", after {num_remembered:,} in the memory"
     return [
         *([read, "", *_table(rows), ""] if count else []),
         f"next:  {_listed(trace.expected[-1], len(trace.expected[-1]))}",
         "",
-        *_table(heads),
+        *(_table(heads) if len(trace.weights) else ["No attention: this model remembers by a state."]),
     ]
 
 

@@ -10,7 +10,7 @@ from heedful.errors import HeedfulError, UserError
 from heedful.insight.forced_pair import MAX_TOKENS, NO_NUMBERS
 from heedful.insight.trace import Choice
 from heedful.models.attention_weights import Floats, watch_attention
-from heedful.models.transformer_xl import TransformerXL
+from heedful.models.language_model import LanguageModel
 from heedful.tasks.language_modeling.model import TextModel
 from heedful.text.symbols import Symbols, decode
 
@@ -34,7 +34,8 @@ class TextTrace:
     """After each of `read`, the most probable next symbols, best first; the last are those of the text going on."""
 
     weights: Floats = field(repr=False)
-    """[layers, heads, query_len, key_len]: queries are `read`, keys are `remembered` and then `read`."""
+    """[layers, heads, query_len, key_len]: queries are `read`, keys are `remembered` and then `read`; no layers of a
+    model without attention."""
 
     @property
     def bits_per_symbol(self) -> float:
@@ -49,7 +50,7 @@ def trace_text(model: TextModel, text: str | bytes, *, num_read: int = 64) -> Te
         raise UserError(f"`num_read` must be between 1 and {MAX_TOKENS}, but is {num_read}.")
     encoded = model.symbols.encode(text.encode() if isinstance(text, str) else text)
     ids = torch.tensor([[model.symbols.start_id, *encoded.tolist()]], device=model.device)
-    has_memory = isinstance(model.model, TransformerXL)
+    has_memory = not isinstance(model.model, LanguageModel)
     num_read = min(num_read, ids.size(1)) if has_memory else min(num_read, ids.size(1), _context_len(model))
     before, shown = ids[:, :-num_read], ids[:, -num_read:]
     memory = model.model.empty_memory(1, model.memory_len if has_memory else 0)
@@ -60,8 +61,11 @@ def trace_text(model: TextModel, text: str | bytes, *, num_read: int = 64) -> Te
     log_probs = model.model.project(hidden)[0].float().log_softmax(dim=-1)  # [query_len, vocab]
     if bool(log_probs.isnan().any()):
         raise HeedfulError(NO_NUMBERS)
-    num_remembered = min(memory.memory_len, before.size(1))
-    weights = torch.stack([layer[0, ..., -(num_remembered + num_read) :] for layer in found.values()])
+    # What a recurrent model remembers is a state, not symbols, and nothing in it looks at any.
+    num_remembered = min(memory.memory_len, before.size(1)) if found else 0
+    nothing = torch.zeros(0, 1, num_read, num_read)
+    looks = [layer[0, ..., -(num_remembered + num_read) :] for layer in found.values()]
+    weights = torch.stack(looks) if looks else nothing
     followed = log_probs[:-1].gather(1, shown[0, 1:, None])[:, 0]
     return TextTrace(
         remembered=tuple(spell(model.symbols, id_) for id_ in before[0, before.size(1) - num_remembered :].tolist()),
@@ -82,7 +86,7 @@ def spell(symbols: Symbols, symbol_id: int) -> str:
 
 
 def _context_len(model: TextModel) -> int:
-    assert not isinstance(model.model, TransformerXL), "whoever has a memory has no longest context"
+    assert isinstance(model.model, LanguageModel), "whoever has a memory has no longest context"
     return model.model.context_len
 
 

@@ -8,17 +8,26 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from heedful.config.classification import ClassifierConfig
-from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
+from heedful.config.classification import AnyClassifier
+from heedful.config.language_modeling import (
+    AnyLanguageModel,
+    LanguageModelConfig,
+    RecurrentLanguageModelConfig,
+    TransformerXLConfig,
+)
 from heedful.config.models import ConvolutionalConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from heedful.models.classifier import ClassifierModel
 from heedful.models.convolutional import ConvolutionalModel
 from heedful.models.interfaces import EncoderDecoder
 from heedful.models.language_model import LanguageModel
 from heedful.models.recurrent import RecurrentModel
+from heedful.models.recurrent_language_model import RecurrentLanguageModel
 from heedful.models.transformer import Transformer
 from heedful.models.transformer_xl import TransformerXL
 from heedful.nn import initialization
+
+TextReader = TransformerXL | LanguageModel | RecurrentLanguageModel
+"""A language model of any family."""
 
 
 def build_model(
@@ -62,7 +71,7 @@ def num_parameters(config: ModelConfig, source_vocab_size: int, target_vocab_siz
 
 
 def build_classifier(
-    config: ClassifierConfig,
+    config: AnyClassifier,
     *,
     vocab_size: int,
     num_labels: int,
@@ -76,24 +85,22 @@ def build_classifier(
     return built
 
 
-def construct_classifier(config: ClassifierConfig, *, vocab_size: int, num_labels: int, pad_id: int) -> ClassifierModel:
+def construct_classifier(config: AnyClassifier, *, vocab_size: int, num_labels: int, pad_id: int) -> ClassifierModel:
     """Build the classifier that `config` describes with nothing in its weights, for those who bring their own."""
     with _NothingDrawn():
         return ClassifierModel(config, vocab_size=vocab_size, num_labels=num_labels, pad_id=pad_id)
 
 
 def build_language_model(
-    config: TransformerXLConfig | LanguageModelConfig, *, vocab_size: int, generator: torch.Generator | None = None
-) -> TransformerXL | LanguageModel:
+    config: AnyLanguageModel, *, vocab_size: int, generator: torch.Generator | None = None
+) -> TextReader:
     """Build the language model that `config` describes, its weights drawn from `generator`."""
     model = construct_language_model(config, vocab_size=vocab_size)
     initialization.initialize(model, generator)
     return model
 
 
-def construct_language_model(
-    config: TransformerXLConfig | LanguageModelConfig, *, vocab_size: int
-) -> TransformerXL | LanguageModel:
+def construct_language_model(config: AnyLanguageModel, *, vocab_size: int) -> TextReader:
     """Build the language model that `config` describes with nothing in its weights."""
     with _NothingDrawn():
         match config:
@@ -101,6 +108,8 @@ def construct_language_model(
                 return TransformerXL(config, vocab_size=vocab_size)
             case LanguageModelConfig():
                 return LanguageModel(config, vocab_size=vocab_size)
+            case RecurrentLanguageModelConfig():
+                return RecurrentLanguageModel(config, vocab_size=vocab_size)
 
 
 def parameter_shapes(construct: Callable[[], nn.Module]) -> dict[str, tuple[int, ...]]:

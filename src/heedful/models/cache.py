@@ -67,13 +67,7 @@ class DecoderCache:
         if sentence_of_row.device.type == "cpu":
             if torch.equal(sentence_of_row, self._sentence_of_row):
                 return
-            num_groups = 1 + int((sentence_of_row[1:] != sentence_of_row[:-1]).sum())
-            size = sentence_of_row.numel() // num_groups
-            groups = sentence_of_row[::size]
-            if not torch.equal(groups.repeat_interleave(size), sentence_of_row):
-                # Groups of unequal size do not make a rectangle; then every row is a group of its own.
-                size, groups = 1, sentence_of_row
-            self._group_size = size
+            self._group_size, groups = groups_of(sentence_of_row)
         else:
             groups = sentence_of_row
         self._sentence_of_row = sentence_of_row
@@ -142,3 +136,17 @@ class DecoderCache:
         self.length += num_new
         if self._lengths is not None:
             self._lengths = self._lengths + num_new
+
+
+def groups_of(sentence_of_row: Tensor) -> tuple[int, Tensor]:
+    """Find the groups that neighbouring rows of one sentence form, sentence_of_row [rows]; for the CPU.
+
+    Returns how many rows a group has and the sentence of each, [batch]. Groups of unequal size do not make a rectangle;
+    then every row is a group of its own.
+    """
+    num_groups = 1 + int((sentence_of_row[1:] != sentence_of_row[:-1]).sum())
+    size = sentence_of_row.numel() // num_groups
+    groups = sentence_of_row[::size]
+    if torch.equal(groups.repeat_interleave(size), sentence_of_row):
+        return size, groups
+    return 1, sentence_of_row

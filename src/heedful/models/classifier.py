@@ -18,9 +18,11 @@ from heedful.config.classification import (
     ClassifierConfig,
     ManyHeads,
     ProjectedAttention,
+    RecurrentClassifierConfig,
     ScaledAttention,
     TransformerLayer,
 )
+from heedful.config.models import NoPositions
 from heedful.models.blocks import build_positions
 from heedful.nn.attention import MultiHeadSelfAttention
 from heedful.nn.basic_attention import BareAttentionLayer, BasicEncoderLayer, BasicSelfAttention, ScaledSelfAttention
@@ -28,15 +30,18 @@ from heedful.nn.embedding import TokenEmbedding
 from heedful.nn.layers import EncoderLayer
 from heedful.nn.masks import padding_mask
 from heedful.nn.ngrams import NaiveBayesPath, NgramEmbedding
+from heedful.nn.recurrent import BothWaysLayer, last_said
 
 
 class ClassifierModel(nn.Module):
     """Token ids in, one logit for each label out."""
 
-    def __init__(self, config: ClassifierConfig, *, vocab_size: int, num_labels: int, pad_id: int) -> None:
+    def __init__(
+        self, config: ClassifierConfig | RecurrentClassifierConfig, *, vocab_size: int, num_labels: int, pad_id: int
+    ) -> None:
         super().__init__()
         dim, ngrams, path = config.dim, config.ngram_embedding, config.naive_bayes
-        is_pre_norm = isinstance(config.layer, TransformerLayer) and config.layer.norm == "pre"
+        is_pre_norm = isinstance(config, ClassifierConfig) and _is_pre_norm(config)
         self.pad_id = pad_id
         self.pooling = config.pooling
         self.window = config.longest
@@ -45,7 +50,10 @@ class ClassifierModel(nn.Module):
         self.ngram_embedding = (
             None if ngrams is None else NgramEmbedding(up_to=ngrams.up_to, num_buckets=ngrams.num_buckets, dim=dim)
         )
-        self.positions = build_positions(config.positions, dim)
+        # A state that reads in order knows where it stands.
+        self.positions = build_positions(
+            config.positions if isinstance(config, ClassifierConfig) else NoPositions(kind="none"), dim
+        )
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList([_build_layer(config) for _ in range(config.num_layers)])
         self.final_norm = nn.LayerNorm(dim) if is_pre_norm else nn.Identity()
@@ -104,7 +112,9 @@ class ClassifierModel(nn.Module):
 
     def pool(self, states: Tensor, is_real: Tensor, batch: int) -> Tensor:
         """Make one vector of all positions of a document: [batch · windows, width, dim] to [batch, dim]."""
-        if self.pooling == "first":  # the first token of each window, averaged over windows that hold anything
+        if self.pooling == "ends":
+            states, is_real = last_said(states, is_real).unsqueeze(1), is_real[:, :1]
+        elif self.pooling == "first":  # the first token of each window, averaged over windows that hold anything
             states, is_real = states[:, :1], is_real[:, :1]
         states = states.reshape(batch, -1, states.size(-1))  # [batch, length, dim]
         is_real = is_real.reshape(batch, -1, 1)
@@ -117,8 +127,14 @@ class ClassifierModel(nn.Module):
                 return _mean(states, is_real)
 
 
-def _build_layer(config: ClassifierConfig) -> nn.Module:
-    """Build one layer: each kind of attention, by itself or as the paper has it."""
+def _is_pre_norm(config: ClassifierConfig) -> bool:
+    return isinstance(config.layer, TransformerLayer) and config.layer.norm == "pre"
+
+
+def _build_layer(config: ClassifierConfig | RecurrentClassifierConfig) -> nn.Module:
+    """Build one layer: recurrent units, or each kind of attention, by itself or as the paper has it."""
+    if isinstance(config, RecurrentClassifierConfig):
+        return BothWaysLayer(config.dim, config.cell, config.dropout)
     dim, layer = config.dim, config.layer
     dropout = layer.attention_dropout if isinstance(layer, TransformerLayer) else 0.0
     attention: BasicSelfAttention | MultiHeadSelfAttention

@@ -1,6 +1,5 @@
 """Blocks: tensors in, tensors out, plain keyword arguments. Nothing here knows a tokenizer, a config or a task."""
 
-from heedful.nn.additive_attention import AdditiveAttention, attend_additive
 from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention, attend, attend_fused
 from heedful.nn.conditioned_attention import ConditionedAttention
 from heedful.nn.convolution import GatedConvolution
@@ -10,24 +9,28 @@ from heedful.nn.initialization import initialize
 from heedful.nn.layers import DecoderLayer, EncoderLayer, PostNormResidual, PreNormResidual
 from heedful.nn.masks import causal_mask, padding_mask
 from heedful.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, sinusoidal_table
-from heedful.nn.recurrent import BothWays, GatedRecurrence
+from heedful.nn.recurrent import BothWays, GatedRecurrence, LongShortTermMemory
 from heedful.nn.relative_attention import (
     RelativePositions,
     RelativeSelfAttention,
     attend_relative,
     attend_relative_fused,
 )
+from heedful.nn.single_head_attention import AdditiveAttention, DotAttention, GeneralAttention
 
 __all__ = [
     "AdditiveAttention",
     "BothWays",
     "ConditionedAttention",
     "DecoderLayer",
+    "DotAttention",
     "EncoderLayer",
     "FeedForward",
     "GatedConvolution",
     "GatedRecurrence",
+    "GeneralAttention",
     "LearnedPositions",
+    "LongShortTermMemory",
     "MultiHeadAttention",
     "MultiHeadSelfAttention",
     "NoPositions",
@@ -39,7 +42,6 @@ __all__ = [
     "SinusoidalPositions",
     "TokenEmbedding",
     "attend",
-    "attend_additive",
     "attend_fused",
     "attend_relative",
     "attend_relative_fused",

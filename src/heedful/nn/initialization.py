@@ -7,7 +7,8 @@
   start with half the deviation, so attention starts flatter and post-norm models survive larger learning rates.
 - Recurrent units: Glorot for what they read, orthogonal for what they keep, each gate a matrix of its own, so that a
   state neither grows nor fades as it is handed on.
-- Biases: zero. LayerNorm: the identity.
+- Biases: zero, but one for the forget gate of long short-term memory: it begins open, so that a cell remembers before
+  it has learned to (Jozefowicz et al., 2015, section 2.2). LayerNorm: the identity.
 """
 
 import math
@@ -31,15 +32,8 @@ def initialize(model: nn.Module, generator: torch.Generator | None = None) -> No
             nn.init.normal_(module.weight, std=module.weight.size(1) ** -0.5, generator=generator)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-        elif isinstance(module, nn.GRU):
-            for name, parameter in module.named_parameters():
-                for part in parameter.chunk(3):
-                    if name.startswith("weight_ih"):
-                        nn.init.xavier_uniform_(part, generator=generator)
-                    elif name.startswith("weight_hh"):
-                        nn.init.orthogonal_(part, generator=generator)
-                    else:
-                        nn.init.zeros_(part)
+        elif isinstance(module, nn.GRU | nn.LSTM):
+            _recurrent(module, generator)
         elif isinstance(module, GlobalBiases):
             nn.init.zeros_(module.content)
             nn.init.zeros_(module.position)
@@ -61,3 +55,16 @@ def _glorot(linear: nn.Linear, *, parts: int, gain: float, generator: torch.Gene
         nn.init.xavier_uniform_(part, gain=gain, generator=generator)
     if linear.bias is not None:
         nn.init.zeros_(linear.bias)
+
+
+def _recurrent(unit: nn.GRU | nn.LSTM, generator: torch.Generator | None) -> None:
+    """Draw the matrices of recurrent units, one for each gate, in PyTorch's order of the gates."""
+    is_lstm = isinstance(unit, nn.LSTM)
+    for name, parameter in unit.named_parameters():
+        for number, part in enumerate(parameter.chunk(4 if is_lstm else 3)):
+            if name.startswith("weight_ih"):
+                nn.init.xavier_uniform_(part, generator=generator)
+            elif name.startswith("weight_hh"):
+                nn.init.orthogonal_(part, generator=generator)
+            else:
+                nn.init.constant_(part, float(is_lstm and number == 1 and name.startswith("bias_ih")))

@@ -18,9 +18,10 @@ def read_facts(folder: Path) -> dict[str, Any]:
     """Describe the model of a folder; what a kind of model has not is None."""
     config = json.loads((folder / CONFIG).read_bytes())
     model = config["model"]
+    attention = model.get("attention")  # of a classifier a table, of a recurrent model a word
     return {
         "layers": _layers(config["task"], model),
-        "heads": model.get("num_heads", model.get("attention", {}).get("num_heads")),
+        "heads": model.get("num_heads", attention.get("num_heads") if isinstance(attention, dict) else None),
         "dim": model["dim"],
         "vocabulary": config.get("target_vocab_size", config.get("vocab_size")),
         "parameters": _num_parameters(folder / WEIGHTS),

@@ -9,16 +9,14 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 from torch import nn
 
-from heedful.config.classification import ClassifierConfig, TransformerLayer
+from heedful.config.classification import AnyClassifier, RecurrentClassifierConfig, TransformerLayer
 from heedful.config.language_modeling import AnyLanguageModel
 from heedful.config.models import MAX_LENGTH, Length, ModelConfig
 from heedful.config.section import Section
 from heedful.config.training import DecodingConfig
-from heedful.models.build import construct_classifier, construct_language_model, construct_model
+from heedful.models.build import TextReader, construct_classifier, construct_language_model, construct_model
 from heedful.models.classifier import ClassifierModel
 from heedful.models.interfaces import EncoderDecoder
-from heedful.models.language_model import LanguageModel
-from heedful.models.transformer_xl import TransformerXL
 from heedful.storage.folder_files import SpecialIds, VocabSize
 
 
@@ -115,7 +113,7 @@ class ClassifierDescription(Description):
 
     vocab_size: VocabSize
     special_ids: SpecialIds
-    model: ClassifierConfig
+    model: AnyClassifier
 
     @model_validator(mode="after")
     def _parts_fit_together(self) -> Self:
@@ -133,7 +131,10 @@ class ClassifierDescription(Description):
     @property
     def num_layers(self) -> int:
         """None where they are bare attention, which may have no weights at all."""
-        return self.model.num_layers if isinstance(self.model.layer, TransformerLayer) else 0
+        has_weights = isinstance(self.model, RecurrentClassifierConfig) or isinstance(
+            self.model.layer, TransformerLayer
+        )
+        return self.model.num_layers if has_weights else 0
 
 
 class LanguageModelDescription(Description):
@@ -153,7 +154,7 @@ class LanguageModelDescription(Description):
 
     model: AnyLanguageModel
 
-    def build_empty(self) -> TransformerXL | LanguageModel:
+    def build_empty(self) -> TextReader:
         """Build the model, its weights still to be filled in."""
         return construct_language_model(self.model, vocab_size=self.vocab_size)
 

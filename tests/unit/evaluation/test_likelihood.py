@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from heedful.config.language_modeling import LanguageModelConfig, TransformerXLConfig
 from heedful.evaluation.dynamic import Adaptation, _Moves, mean_squares, score_dynamically
 from heedful.evaluation.likelihood import Likelihood, score_symbols
-from heedful.models.build import build_language_model
-from heedful.models.language_model import LanguageModel
-from heedful.models.transformer_xl import TransformerXL
+from heedful.models.build import TextReader, build_language_model
 
 VOCAB = 7
 XL = TransformerXLConfig(dim=16, num_heads=2, hidden_dim=32, num_layers=2, dropout=0.0)
@@ -22,7 +20,7 @@ PLAIN = LanguageModelConfig(
 )
 
 
-def built(config: LanguageModelConfig | TransformerXLConfig) -> LanguageModel | TransformerXL:
+def built(config: LanguageModelConfig | TransformerXLConfig) -> TextReader:
     return build_language_model(config, vocab_size=VOCAB, generator=torch.Generator().manual_seed(1)).eval()
 
 

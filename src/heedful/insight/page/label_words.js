@@ -29,7 +29,7 @@ const WORDS = {
     tooLong: (limit) =>
       `Attention is shown for texts of up to ${grouped(limit)} characters and 128 tokens; this one is longer.`,
     longText: "The text is too long for its attention to be shown.",
-    noLayers: "This classifier has no layers with attention: it only counts words.",
+    noLayers: "This classifier has no attention: there is nothing to draw.",
     layer: "Layer",
     head: "Head",
     mean: "mean",
@@ -60,7 +60,7 @@ const WORDS = {
     attentionHint: "阅读时每个词元看向哪里。它本身并不是对判断的解释，请与上面的词对照。",
     tooLong: (limit) => `只有不超过 ${grouped(limit)} 个字符、128 个词元的文本才显示注意力；这段文本更长。`,
     longText: "文本太长，无法显示注意力。",
-    noLayers: "这个分类器没有注意力层，只统计词。",
+    noLayers: "这个分类器没有注意力，没有什么可画。",
     layer: "层",
     head: "头",
     mean: "平均",

@@ -65,6 +65,11 @@ function Distances({ points, numRemembered, words, when }) {
 }
 
 export function ReachView({ data, layers, state, words }) {
+  if (!layers.length) return html`<p class="empty">${words.noAttention}</p>`;
+  return html`<${Heads} data=${data} layers=${layers} state=${state} words=${words} />`;
+}
+
+function Heads({ data, layers, state, words }) {
   const row = useSignal(null); // the symbol being read that is looked at; null is the last
   useEffect(() => { row.value = null; }, [data]);
   const { layer, head } = headShown(layers, state);

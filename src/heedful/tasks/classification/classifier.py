@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.config.classification import ClassifierConfig, HeadAndTail
+from heedful.config.classification import AnyClassifier, HeadAndTail
 from heedful.data.labelled_batches import head_and_tail, labelled_tokens
 from heedful.models.classifier import ClassifierModel
 from heedful.storage.descriptions import ClassifierDescription
@@ -81,7 +81,7 @@ class Classifier:
         self,
         model: ClassifierModel,
         tokenizer: Tokenizer,
-        config: ClassifierConfig,
+        config: AnyClassifier,
         labels: Sequence[str],
         *,
         device: torch.device,
@@ -246,13 +246,13 @@ class EncodedDocuments:
         return sum(len(ids) < count for ids, count in zip(self.ids, self.num_tokens, strict=True))
 
 
-def encode_documents(tokenizer: Tokenizer, config: ClassifierConfig, texts: Sequence[str]) -> EncodedDocuments:
+def encode_documents(tokenizer: Tokenizer, config: AnyClassifier, texts: Sequence[str]) -> EncodedDocuments:
     """Turn texts into ids, shortened where the config says so."""
     whole = [[tokenizer.bos_id, *ids] for ids in tokenizer.encode_source_batch(texts)]
     return EncodedDocuments([shorten(config, ids) for ids in whole], [len(ids) for ids in whole])
 
 
-def shorten(config: ClassifierConfig, ids: Sequence[int]) -> Sequence[int]:
+def shorten(config: AnyClassifier, ids: Sequence[int]) -> Sequence[int]:
     """Return what the model reads of a document."""
     if isinstance(config.long_documents, HeadAndTail):
         return head_and_tail(ids, head=config.long_documents.head, tail=config.long_documents.tail)

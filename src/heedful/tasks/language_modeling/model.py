@@ -18,6 +18,7 @@ from heedful.decoding.continuation import ReadsOn, SamplingRequest, continue_tex
 from heedful.errors import UserError
 from heedful.evaluation.dynamic import Adaptation, mean_squares, score_dynamically
 from heedful.evaluation.likelihood import Likelihood, score_symbols, symbol_nats
+from heedful.models.build import TextReader
 from heedful.models.language_model import LanguageModel
 from heedful.models.transformer_xl import TransformerXL
 from heedful.storage.descriptions import LanguageModelDescription
@@ -52,7 +53,7 @@ class WrittenSymbol:
 class TextModel:
     """A language model, its symbols, and how it was trained to read."""
 
-    model: TransformerXL | LanguageModel
+    model: TextReader
     symbols: Symbols
     segment_len: int
     memory_len: int
@@ -176,7 +177,7 @@ class TextModel:
         started = time.perf_counter()
         reading = {
             "start_id": self.symbols.start_id,
-            "memory_len": memory_len if isinstance(self.model, TransformerXL) else 0,
+            "memory_len": 0 if isinstance(self.model, LanguageModel) else memory_len,
             "segment_len": segment_len,
         }
         squares = None

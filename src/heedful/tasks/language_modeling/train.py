@@ -16,9 +16,8 @@ from heedful.data.batch import SegmentBatch
 from heedful.data.text_stream import TextStream, read_train, read_validation
 from heedful.errors import count_of
 from heedful.files import JsonValue
-from heedful.models.build import build_language_model
-from heedful.models.language_model import LanguageModel
-from heedful.models.transformer_xl import RelativeLayer, TransformerXL
+from heedful.models.build import TextReader, build_language_model
+from heedful.models.transformer_xl import RelativeLayer
 from heedful.storage.cards import language_model_card
 from heedful.storage.descriptions import LanguageModelDescription
 from heedful.storage.locate import find_model_folder
@@ -93,7 +92,7 @@ class LanguageModelJob:
         config, texts = self.config, self.texts
         settings, training = config.validation, config.training
         reading = TextModel(
-            model=cast(TransformerXL | LanguageModel, model),
+            model=cast(TextReader, model),
             symbols=texts.symbols,
             segment_len=training.segment_len,
             memory_len=training.memory_len,
@@ -162,7 +161,7 @@ def _read_texts(config: LanguageModelRun, folder: Path, say: Say) -> _Texts:
     return _Texts(symbols, stream, validation, len(text))
 
 
-def _new_model(config: LanguageModelRun, symbols: Symbols) -> TransformerXL | LanguageModel:
+def _new_model(config: LanguageModelRun, symbols: Symbols) -> TextReader:
     model = build_language_model(
         config.model, vocab_size=symbols.vocab_size, generator=torch.Generator().manual_seed(config.seed)
     )

@@ -58,8 +58,25 @@ def test_the_number_of_parameters_is_that_of_the_model(changes: dict[str, object
         ConvolutionalConfig(kind="convolutional", dim=64),
         ConvolutionalConfig(kind="convolutional", dim=64, num_encoder_layers=1, num_decoder_layers=6, norm="scaled"),
         ConvolutionalConfig(kind="convolutional", dim=64, kernel_size=5, num_encoder_layers=6, norm="pre"),
+        RecurrentConfig(kind="recurrent", dim=64, attention="none"),
+        RecurrentConfig(kind="recurrent", dim=64, cell="lstm", attention="general"),
+        RecurrentConfig(kind="recurrent", dim=64, cell="lstm", input_feeding=True),
+        RecurrentConfig(kind="recurrent", dim=64, attention="dot", input_feeding=True),
     ],
-    ids=["plain", "deep", "pre", "recurrent", "recurrent-deep", "convolutional", "scaled", "wide"],
+    ids=[
+        "plain",
+        "deep",
+        "pre",
+        "recurrent",
+        "recurrent-deep",
+        "convolutional",
+        "scaled",
+        "wide",
+        "context",
+        "lstm",
+        "lstm-fed",
+        "gru-fed",
+    ],
 )
 def test_the_memory_is_what_the_model_keeps(model_config: ModelConfig) -> None:
     model = build_model(model_config, source_vocab_size=100, target_vocab_size=100, pad_id=0)
