@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "interop": {"text", "data", "corpora", "nn", "models", "storage", "decoding", "evaluation", "training"},
     "tasks": {"text", "data", "nn", "models", "storage", "engines", "decoding", "evaluation", "training"},
     "insight": {"text", "nn", "models", "storage", "decoding", "evaluation", "training", "tasks"},
-    "studies": {"nn", "evaluation", "tasks", "reports"},
+    "studies": {"nn", "models", "evaluation", "tasks", "comparisons", "reports"},
     "documents": {"text", "tasks"},
     "comparisons": {"waiting", "text", "data", "models", "storage", "evaluation", "training", "tasks", "reports"},
     "serving": {"text", "models", "storage", "engines", "decoding", "tasks", "insight", "documents"},

@@ -28,6 +28,7 @@ WITH_MORE_PARAMETERS = {
     "cli/explain.py explain",
     "cli/generate.py generate",
     "cli/serve.py serve",
+    "cli/study.py ablation",
     "cli/translate.py translate",
     "cli/tune.py tune",
 }

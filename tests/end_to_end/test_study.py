@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from tests.support.commands import Command
+from tests.support.small_run import write_corpus
 
 SMALL = ("--lengths", "16,32,64", "--widths", "8,16", "--device", "cpu")
 
@@ -51,3 +52,20 @@ def test_wrong_sizes_are_refused_in_sentences(heedful: Command, tmp_path: Path) 
         assert result.returncode == 2
         assert told in result.stderr.decode()
     assert not (tmp_path / "study").exists()
+
+
+def test_an_ablation_trains_its_rows_and_goes_on(heedful: Command, tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    quick = ("training.max_steps=3", "training.checkpoint.every_steps=3", "validation.every_steps=3", "model.dim=32")
+    rows = ("--rows", "BatchNorm for LayerNorm", "--seeds", "1", "--out", "out", "--device", "cpu")
+    command = ("study", "ablation", "small.toml", *quick, *rows)
+    result = heedful(*command, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    found = json.loads((tmp_path / "out" / "report.json").read_bytes())
+    assert [row["label"] for row in found["rows"]] == ["as it is", "BatchNorm for LayerNorm"]
+    assert all(row["bleu"].keys() == {"1"} for row in found["rows"])
+    assert {path.name for path in (tmp_path / "out").glob("*.svg")} == {"rows.svg", "depth.svg"}
+    assert heedful(*command, cwd=tmp_path).returncode == 2
+    again = heedful(*command, "--resume", "--json", cwd=tmp_path)
+    assert json.loads(again.stdout) == found
+    assert b"2 of 2 trials are done already." in again.stderr

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli import options
 from heedful.cli.console import note, write_bytes, write_line
 from heedful.errors import UserError
 
 if TYPE_CHECKING:
+    from heedful.files import JsonValue
     from heedful.reports.report import Report
 
 study = typer.Typer(
@@ -82,6 +84,56 @@ def gradients(
     sizes = GradientSizes(length, width, _numbers("--seeds", seeds, least=0))
     folder = StudyFolder.begin(out or Path("studies/gradients"), asdict(sizes), resume=resume)
     _show(gradients_report(sizes, study_gradients(sizes, folder, note)), folder.folder, as_json=as_json)
+
+
+@study.command("ablation")
+def ablation(
+    config: options.Config,
+    overrides: options.Overrides = None,
+    rows: Annotated[
+        str | None, typer.Option(metavar="ROW,ROW,...", help="Only these, by their labels.", show_default=False)
+    ] = None,
+    seeds: Seeds = "1,2,3",
+    processes: Annotated[int, typer.Option(metavar="N", min=1, help="Trainings side by side.")] = 1,
+    device: options.Device = None,
+    out: Out = None,
+    resume: Resume = False,
+    as_json: Json = False,
+) -> None:
+    """Train CONFIG with one part changed at a time: what each is worth.
+
+    No residual, BatchNorm, no warm-up, no label smoothing, no √d, other
+    heads, widths, positions and orders of normalisation: BLEU with intervals
+    over seeds, which claims hold, and gradients through depth. Interrupted
+    trainings go on with --resume.
+    """
+    from heedful.comparisons.trials import run_trials, trials_of
+    from heedful.config.load import load_config
+    from heedful.studies.ablation import (
+        ablation_report,
+        choose_rows,
+        gradients_through_depth,
+        results_of,
+        rows_of,
+    )
+    from heedful.studies.study_folder import StudyFolder
+
+    settings = overrides or []
+    base = load_config(config, settings)
+    chosen = choose_rows(rows_of(base), rows)
+    configs = {row.label: load_config(config, [*settings, *row.settings]) for row in chosen}
+    numbers = _numbers("--seeds", seeds, least=0)
+    asked: dict[str, JsonValue] = {
+        "config": base.model_dump(mode="json"),
+        "rows": list(configs),
+        "seeds": list(numbers),
+    }
+    folder = StudyFolder.begin(out or Path("studies/ablation"), asked, resume=resume)
+    outcomes = run_trials(trials_of(configs, numbers), folder.folder, processes=processes, device=device, say=note)
+    depths = {label: gradients_through_depth(one) for label, one in configs.items()}
+    names = [outcome.scores[0].name for outcome in outcomes if outcome.failure is None]
+    report = ablation_report(base, results_of(chosen, outcomes), depths, names[0] if names else "the test set")
+    _show(report, folder.folder, as_json=as_json)
 
 
 def _numbers(option: str, text: str, *, least: int) -> list[int]:

@@ -56,13 +56,21 @@ Positions = Annotated[SinusoidalPositions | LearnedPositions | NoPositions, Fiel
 Tying = Literal["three_way", "two_way", "none"]
 Cell = Literal["gru", "lstm"]
 
+Ablation = Literal[
+    "no_residual",
+    "batch_norm",
+    "no_embedding_scale",
+    "no_attention_scale",
+    "sine_positions",
+    "concatenated_positions",
+]
+
 
 class TransformerConfig(Section):
     """The encoder-decoder of *Attention Is All You Need*."""
 
     family: ClassVar[str] = "Transformer"
     takes_preset: ClassVar[bool] = True
-    has_int8_engine: ClassVar[bool] = True
 
     kind: Literal["transformer"] = "transformer"
     dim: Width = 512
@@ -104,10 +112,20 @@ class TransformerConfig(Section):
     hidden_dropout: Rate = 0.0
     """On the activations inside the feed-forward layers."""
 
+    ablations: tuple[Ablation, ...] = ()
+    """Parts taken out or exchanged, to see what they are worth: no residual connections, BatchNorm for LayerNorm, no
+    √d_model on embeddings, no √d_k under scores, positions of sines alone, positions beside embeddings and not on
+    them. Such a model runs in PyTorch alone."""
+
     @model_validator(mode="after")
     def _heads_divide_dim(self) -> Self:
         check_width(self.dim, self.num_heads)
         return self
+
+    @property
+    def has_int8_engine(self) -> bool:
+        """Whether the 8-bit engine can run it."""
+        return not self.ablations
 
     @property
     def depth(self) -> int:

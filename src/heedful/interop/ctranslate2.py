@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from heedful.config.models import TransformerConfig
 from heedful.errors import UserError
 from heedful.files import publish_folder
+from heedful.interop.marian import check_whole
 from heedful.models.transformer import Transformer
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.nn.positions import LearnedPositions, Positions, SinusoidalPositions
@@ -54,6 +55,7 @@ def build_spec(folder: ModelFolder[TranslatorDescription]) -> Any:
     config = folder.description.model
     if not isinstance(config, TransformerConfig):
         raise UserError(f"CTranslate2 runs Transformers, but this model is a {config.family}.")
+    check_whole(config)
     activations = {
         "relu": common_spec.Activation.RELU,
         "gelu": common_spec.Activation.GELU,

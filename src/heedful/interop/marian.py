@@ -185,10 +185,19 @@ def weights_to_marian(weights: dict[str, Tensor], folder: ModelFolder[Translator
     return tensors
 
 
+def check_whole(model: TransformerConfig) -> None:
+    """Refuse a model with ablations: no other toolkit has what it lacks."""
+    if model.ablations:
+        raise UserError(
+            f"A model for another toolkit must be without ablations, but this one has: {', '.join(model.ablations)}."
+        )
+
+
 def exportable(model: ModelConfig) -> TransformerConfig:
     """Return the shape of a model that Hugging Face's library has a class for, or refuse it."""
     if not isinstance(model, TransformerConfig):
         raise UserError(f"A model for Hugging Face must be a Transformer, but this one is a {model.family}.")
+    check_whole(model)
     if not isinstance(model.positions, SinusoidalPositions):
         raise UserError(
             f"A model for Hugging Face must have sinusoidal positions, but this one has {model.positions.kind} ones."

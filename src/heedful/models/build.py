@@ -16,6 +16,7 @@ from heedful.config.language_modeling import (
     TransformerXLConfig,
 )
 from heedful.config.models import ConvolutionalConfig, ModelConfig, RecurrentConfig, TransformerConfig
+from heedful.models.ablations import ablate
 from heedful.models.classifier import ClassifierModel
 from heedful.models.convolutional import ConvolutionalModel
 from heedful.models.interfaces import EncoderDecoder
@@ -53,9 +54,11 @@ def construct_model(
     with _NothingDrawn():
         match config:
             case TransformerConfig():
-                return Transformer(
+                model = Transformer(
                     config, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size, pad_id=pad_id
                 )
+                ablate(model, config.ablations)
+                return model
             case RecurrentConfig():
                 return RecurrentModel(config, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size)
             case ConvolutionalConfig():
