@@ -3,12 +3,14 @@
 Good pairs are the references, and those of the model's own translations that are like them. Something is left out of
 them on purpose (omissions.py), and detectors are fitted to tell the two apart, with thresholds that flag few of the
 good ones. A word is right when a reference of its source has it, as often as it was written. Half of the translations
-make the calibration of words, the other half the reliability diagram.
+make the calibration of words, the other half the reliability diagram. Pairs of several kinds of text, given together,
+make a calibration that holds for all of them.
 """
 
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -16,7 +18,8 @@ import numpy as np
 from heedful.evaluation.fitting import Floats, fit_isotonic, fit_logistic
 from heedful.evaluation.likeness import pairwise_chrf
 from heedful.tasks.translation.calibration import DirectionCalibration, ReliabilityBin, WordCalibration
-from heedful.tasks.translation.coverage import Detector, Side, forced_signals, shape_signals
+from heedful.tasks.translation.coverage import Detector, Side, compared_signals, forced_signals, shape_signals
+from heedful.tasks.translation.doubts import letters_of_words, mean_log_prob, num_pieces_of_words
 from heedful.tasks.translation.omissions import Examples, TextPair, lacking_clauses, lacking_sentences
 from heedful.tasks.translation.review import PairScorer
 from heedful.tasks.translation.translated import Translation
@@ -27,31 +30,58 @@ from heedful.text.words import is_unspaced
 SHAPE_ALARMS, FORCED_ALARMS = 0.01, 0.02
 """The share of good pairs, and likewise of good texts, that a detector of each kind flags at most."""
 
-_MOST_PAIRS, _MOST_CLAUSES, _MOST_TEXTS = 1_000, 500, 120
+_DOUBTED_GOOD = 0.02
+"""The share of good translations that low confidence flags."""
+
+_SPELLED = 0.5
+"""The share of the usual letters in a piece under which words are none."""
+
+_MOST_PAIRS, _MOST_CLAUSES, _MOST_TEXTS = 1_000, 300, 60
 _LEAST_EXAMPLES, _LEAST_WORDS = 40, 400
 _SIZES = (2, 3, 5)
 _GOOD_CHRF, _GOOD_CHRF_UNSPACED = 60.0, 40.0
 _NUM_BINS = 10
 
 Sides = tuple[Side, Side]
-Signals = Callable[[Side, Side], list[float]]
+Translate = Callable[[Sequence[str]], list[str]]
+"""Texts into the model's own translations of them, found without a beam."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A model that is asked about pairs of one direction."""
+
+    scorer: PairScorer
+    languages: tuple[str, str]
+    translate: Translate
+
+    def own_sides(self, pairs: Sequence[Sides]) -> list[Sides]:
+        """Ask about the model's own translations of the sources, each source once."""
+        sources = list(dict.fromkeys(source.text for source, _ in pairs))
+        owns = self.scorer.scored(list(zip(sources, self.translate(sources), strict=True)), *self.languages)
+        found = dict(zip(sources, owns, strict=True))
+        return [found[source.text] for source, _ in pairs]
 
 
 def calibrate_direction(
-    scorer: PairScorer, languages: tuple[str, str], pairs: Sequence[TextPair], translations: Sequence[Translation]
+    asked: Asked, pairs: Sequence[TextPair], translations: Sequence[Translation]
 ) -> DirectionCalibration:
     """Find out what can be found out from the pairs of one direction and a translation of each source."""
-    own = [
-        (one.source, one.text)
-        for (_, reference), one in zip(pairs, translations, strict=True)
-        if one.text != reference and is_good(one.text, reference)
-    ]
+    good = [one for (_, reference), one in zip(pairs, translations, strict=True) if is_good(one.text, reference)]
+    references = set(pairs)
+    own = [(one.source, one.text) for one in good if (one.source, one.text) not in references]
     good_pairs = [*pairs, *own]
     omissions = make_examples(good_pairs)
     exchanged = make_examples([(target, source) for source, target in good_pairs])
     additions = Examples(*([(second, first) for first, second in some] for some in exchanged.both))
-    words = _words_of(pairs, translations)
-    return DirectionCalibration(*_detectors(scorer, languages, omissions, additions), *_calibrated_words(words))
+    words, reliability = _calibrated_words(_words_of(pairs, translations))
+    return DirectionCalibration(
+        *_detectors(asked, omissions, additions),
+        words=words,
+        reliability=reliability,
+        low_confidence=_low_confidence(good),
+        letters_per_piece=_letters_per_piece(asked.scorer.counted(pairs)),
+    )
 
 
 def is_good(text: str, reference: str) -> bool:
@@ -72,37 +102,72 @@ def make_examples(pairs: Sequence[TextPair], *, seed: int = 1, most_texts: int =
     return Examples([*chain(*(one.good for one in examples))], [*chain(*(one.lacking for one in examples))])
 
 
-def _detectors(
-    scorer: PairScorer, languages: tuple[str, str], omissions: Examples, additions: Examples
-) -> tuple[Detector | None, Detector | None, Detector | None, Detector | None]:
+def _detectors(asked: Asked, omissions: Examples, additions: Examples) -> list[Detector | None]:
     """Fit a detector of each kind; those that ask the model only where it knows the way back."""
-    can_ask = scorer.can_ask(*languages)
+    scorer = asked.scorer
+    can_ask = scorer.can_ask(*asked.languages)
     good, left_out, added = (
-        scorer.scored(some, *languages) if can_ask else scorer.counted(some)
+        scorer.scored(some, *asked.languages) if can_ask else scorer.counted(some)
         for some in (omissions.good, omissions.lacking, additions.lacking)
     )
     same, more = ([(target, source) for source, target in some] for some in (good, added))
-    return (
-        _fit(shape_signals, good, left_out, SHAPE_ALARMS),
-        _fit(shape_signals, same, more, SHAPE_ALARMS),
-        _fit(forced_signals, good, left_out, FORCED_ALARMS) if can_ask else None,
-        _fit(forced_signals, same, more, FORCED_ALARMS) if can_ask else None,
-    )
+    shapes = [
+        _fit(
+            [(pair[0].text, shape_signals(*pair)) for pair in some],
+            [shape_signals(*pair) for pair in lacking],
+            SHAPE_ALARMS,
+        )
+        for some, lacking in ((good, left_out), (same, more))
+    ]
+    if not can_ask:
+        return shapes
+    good, left_out, same, more = ([pair for pair in some if pair[0].log_probs] for some in (good, left_out, same, more))
+    forced = [
+        _fit(
+            [(pair[0].text, forced_signals(*pair)) for pair in some],
+            [forced_signals(*pair) for pair in lacking],
+            FORCED_ALARMS,
+        )
+        for some, lacking in ((good, left_out), (same, more))
+    ]
+    compared = [
+        [
+            (pair[0].text, compared_signals(pair, own))
+            for pair, own in zip(some, asked.own_sides(some), strict=True)
+            if own[0].log_probs
+        ]
+        for some in (good, left_out)
+    ]
+    return [*shapes, *forced, _fit(compared[0], [signals for _, signals in compared[1]], FORCED_ALARMS)]
 
 
-def _fit(signals: Signals, good: Sequence[Sides], lacking: Sequence[Sides], alarms: float) -> Detector | None:
-    """Fit a detector whose threshold few of the good pairs pass; None from too few examples."""
-    if signals is forced_signals:
-        good, lacking = ([pair for pair in some if pair[0].log_probs] for some in (good, lacking))
+def _fit(good: Sequence[tuple[str, list[float]]], lacking: Sequence[list[float]], alarms: float) -> Detector | None:
+    """Fit a detector whose threshold few of the good pairs pass, given with a text each; None from too few examples."""
     if min(len(good), len(lacking)) < _LEAST_EXAMPLES:
         return None
-    inputs = [np.array([signals(*pair) for pair in some]) for some in (good, lacking)]
+    inputs = np.array([signals for _, signals in good]), np.array(lacking)
     is_lacking = np.repeat([False, True], [len(good), len(lacking)])
     weights = fit_logistic(np.concatenate(inputs), is_lacking)
-    scores, is_text = inputs[0] @ weights[1:] + weights[0], np.array([_is_text(pair[0].text) for pair in good])
+    scores, is_text = inputs[0] @ weights[1:] + weights[0], np.array([_is_text(text) for text, _ in good])
     some = [scores[chosen] for chosen in (is_text, ~is_text) if chosen.any()]
     threshold = max(np.quantile(values, 1 - alarms) for values in some)
     return Detector((float(weights[0] - threshold), *map(float, weights[1:])))
+
+
+def _low_confidence(good: Sequence[Translation]) -> float | None:
+    """Return the mean log-probability of a token that few good translations fall below; None from too few."""
+    means = [mean_log_prob(one.alternatives[0].token_log_probs) for one in good]
+    return float(np.quantile(means, _DOUBTED_GOOD)) if len(means) >= _LEAST_EXAMPLES else None
+
+
+def _letters_per_piece(sides: Sequence[Sides]) -> float | None:
+    """Return how few letters a piece of a source has only where its words are none; None from too few sources."""
+    found = [
+        letters / num_pieces_of_words(source.text, letters, source.num_tokens)
+        for source, _ in sides
+        if (letters := letters_of_words(source.text))
+    ]
+    return _SPELLED * float(np.median(found)) if len(found) >= _LEAST_EXAMPLES else None
 
 
 def _is_text(text: str) -> bool:

@@ -13,13 +13,31 @@ from itertools import pairwise
 
 from pydantic import JsonValue
 
-from heedful.tasks.translation.coverage import NUM_FORCED, NUM_SHAPE, Detector, Side, forced_signals, shape_signals
+from heedful.tasks.translation.coverage import (
+    NUM_COMPARED,
+    NUM_FORCED,
+    NUM_SHAPE,
+    Detector,
+    Side,
+    compared_signals,
+    forced_signals,
+    shape_signals,
+)
 
 CALIBRATION = "calibration"
 """The name of the fact."""
 
 _MOST_POINTS = 100
-_NAMES = ("omission", "addition", "omission_forced", "addition_forced")
+_SIZES = {
+    "omission": NUM_SHAPE,
+    "addition": NUM_SHAPE,
+    "omission_forced": NUM_FORCED,
+    "addition_forced": NUM_FORCED,
+    "omission_compared": NUM_COMPARED,
+}
+"""How many signals each detector weighs."""
+
+_NUMBERS = ("low_confidence", "letters_per_piece")
 
 
 @dataclass(frozen=True)
@@ -60,9 +78,16 @@ class DirectionCalibration:
     addition: Detector | None = None
     omission_forced: Detector | None = None
     addition_forced: Detector | None = None
+    omission_compared: Detector | None = None
     words: WordCalibration | None = None
     reliability: tuple[ReliabilityBin, ...] = ()
     """Of the words of translations that had no part in finding `words`."""
+
+    low_confidence: float | None = None
+    """The mean log-probability of a token that few good translations fall below."""
+
+    letters_per_piece: float | None = None
+    """Of the words of a source; the words of one with fewer are none that the vocabulary was learned from."""
 
     def missing_by_shape(self, source: Side, target: Side) -> tuple[bool, bool]:
         """Say whether something seems to be left out, and whether something was added, from the outside of a pair."""
@@ -74,7 +99,7 @@ class DirectionCalibration:
     @property
     def can_score(self) -> bool:
         """Whether it is known what to make of a model's scores."""
-        return self.omission_forced is not None or self.addition_forced is not None
+        return any((self.omission_forced, self.addition_forced, self.omission_compared))
 
     def missing_by_scores(self, source: Side, target: Side) -> tuple[bool, bool]:
         """Say the same from what a model thinks of the pair; of one it was not asked about, no to both."""
@@ -84,6 +109,12 @@ class DirectionCalibration:
             self.omission_forced is not None and self.omission_forced.finds(forced_signals(source, target)),
             self.addition_forced is not None and self.addition_forced.finds(forced_signals(target, source)),
         )
+
+    def omitted_by_comparison(self, pair: tuple[Side, Side], own: tuple[Side, Side]) -> bool:
+        """Say whether something is missing that the model's own translation of the source has."""
+        if self.omission_compared is None or not all(side.log_probs for side in (*pair, *own)):
+            return False
+        return self.omission_compared.finds(compared_signals(pair, own))
 
 
 UNCALIBRATED = DirectionCalibration()
@@ -117,10 +148,13 @@ def calibration_of(facts: Mapping[str, JsonValue]) -> Calibration:
 
 def _written(found: DirectionCalibration) -> dict[str, JsonValue]:
     fields: dict[str, JsonValue] = {}
-    for name in _NAMES:
+    for name in _SIZES:
         detector = getattr(found, name)
         if detector is not None:
             fields[name] = [_short(weight) for weight in detector.weights]
+    for name in _NUMBERS:
+        if getattr(found, name) is not None:
+            fields[name] = _short(getattr(found, name))
     if found.words is not None:
         points = zip(found.words.probabilities, found.words.shares, strict=True)
         fields["words"] = [[_short(place), _short(share)] for place, share in points]
@@ -133,11 +167,12 @@ def _written(found: DirectionCalibration) -> dict[str, JsonValue]:
 
 
 def _read(fields: Mapping[str, JsonValue]) -> DirectionCalibration:
-    sizes = {name: 1 + (NUM_FORCED if name.endswith("forced") else NUM_SHAPE) for name in _NAMES}
-    detectors = {name: _detector(fields.get(name), size) for name, size in sizes.items()}
+    detectors = {name: _detector(fields.get(name), 1 + size) for name, size in _SIZES.items()}
+    numbers = {name: (_numbers([fields.get(name)]) or (None,))[0] for name in _NUMBERS}
     rows = _rows(fields.get("reliability"), 4)
     bins = tuple(ReliabilityBin(int(row[0]), *row[1:]) for row in rows if _are_shares(row[1:]) and row[0] >= 1)
-    return DirectionCalibration(**detectors, words=_words(_rows(fields.get("words"), 2)), reliability=bins)
+    words = _words(_rows(fields.get("words"), 2))
+    return DirectionCalibration(**detectors, **numbers, words=words, reliability=bins)
 
 
 def _detector(value: JsonValue | None, size: int) -> Detector | None:

@@ -1,8 +1,10 @@
 """Signals that a part of one side of a translation is missing on the other, and their weighing.
 
-Two kinds of signals. The *shape* of a pair costs nothing: how many tokens, sentences and clauses each side has. The
+Three kinds of signals. The *shape* of a pair costs nothing: how many tokens, sentences and clauses each side has. The
 *forced* signals are what a model thinks of the given pair: how surprised it is by each token of one side when it has
-read the other, both ways. What is nowhere on the other side comes as a surprise, several tokens in a row.
+read the other, both ways. What is nowhere on the other side comes as a surprise, several tokens in a row. Rare words
+surprise anyway: the *compared* signals hold a translation against one of the model's own, and what counts is what the
+source surprises more after the one than after the other. They hold for text of any kind.
 A `Detector` weighs signals by logistic regression; omission is what the source has and the translation lacks, addition
 the same with the sides exchanged. Knows texts and numbers; knows no model.
 """
@@ -17,7 +19,10 @@ _MARKS = re.compile(r"[,;:—–](?=\s)|[，；：、]")
 _TOLERATED = (1.0, 2.0, 4.0)
 """Nats of surprise at a token that are no sign of anything; what is more adds up over neighbours."""
 
-NUM_SHAPE, NUM_FORCED = 5, 18
+_TOLERATED_MORE = (0.0, 0.5, 1.0, 2.0)
+"""The same for surprise beyond that after the model's own translation."""
+
+NUM_SHAPE, NUM_FORCED, NUM_COMPARED = 5, 18, 16
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,25 @@ def forced_signals(whole: Side, part: Side) -> list[float]:
         other[-1],
         math.log1p(_longest_surprise(other, 2.0)),
         part.log_probs[-1],
+    ]
+
+
+def compared_signals(pair: tuple[Side, Side], own: tuple[Side, Side]) -> list[float]:
+    """Hold a translation against the model's own of the same source; all four sides must have log-probabilities."""
+    (source, target), (same, rendering) = pair, own
+    ratio = math.log(max(target.num_tokens, 1) / max(rendering.num_tokens, 1))
+    both = zip(source.log_probs[:-1], same.log_probs[:-1], strict=True)
+    more = [expected - found for found, expected in both] or [0.0]
+    return [
+        *shape_signals(source, target),
+        ratio,
+        ratio * math.log(target.num_tokens + rendering.num_tokens),
+        _mean(rendering.log_probs),
+        _mean(more),
+        sum(more) / 10,
+        *(math.log1p(_longest_surprise(more, tolerated)) for tolerated in _TOLERATED_MORE),
+        max(more),
+        -_mean(target.log_probs),
     ]
 
 

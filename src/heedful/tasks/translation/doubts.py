@@ -21,8 +21,8 @@ from heedful.text.words import HAN, LETTER, UNIT
 Code = Literal[
     "split", "truncated", "broken", "pivot", "unchanged", "unknown_language", "mixed_languages",
     "other_language", "unchanged_sentence", "unknown_sentence", "one_of_several", "placed", "stand_ins",
-    "low_confidence", "looping", "copied", "leftover_words", "length", "unknown_characters", "numbers", "missing_term",
-    "negation", "names", "omission", "addition",
+    "low_confidence", "looping", "copied", "leftover_words", "length", "unknown_characters", "unknown_words", "numbers",
+    "missing_term", "negation", "names", "omission", "addition",
 ]  # fmt: skip
 """Stable names for programs. The first nine say what was done; the others that the result is doubtful."""
 
@@ -36,6 +36,7 @@ _LETTERS_IN_A_LOOP = 12  # within one word, where "hahaha" is fine and "banabana
 _COPIED_SHARE, _LEAST_COPIED = 0.5, 3  # "in" and "hotel" are words of two languages, most words are not
 _MOST_TIMES, _LEAST_TIMES, _SLACK = 3.0, 1 / 4, 8  # times the source's tokens, and so many more or fewer anyway
 _LOOKED_AT = 10_000  # characters read by the rules about words: some pages, so that a megabyte costs no seconds
+_LEAST_WORDS, _LEAST_LETTERS, _LETTERS_SHARE = 3, 12, 0.6  # of words that are looked at; the share of all characters
 _UNKNOWN_SHARE = 0.2  # of the characters; an emoji at the end of a sentence is less
 
 _WORD = re.compile(rf"{LETTER}{{2,}}")
@@ -71,6 +72,9 @@ class Output:
     num_unknown: int = 0
     """Characters of the source that no piece of the vocabulary has."""
 
+    letters_per_piece: float = 0.0
+    """Fewer of them in the pieces of a source are a sign that its words are none; 0 where that is not known."""
+
 
 def numbers_warning(lost: Sequence[str]) -> OutputWarning:
     """Name the first of the numbers that a translation lacks."""
@@ -96,6 +100,8 @@ def find_warnings(output: Output, *, low_confidence: float = LOW_CONFIDENCE) -> 
         yield OutputWarning("length", "the translation has an unlikely length for this input.")
     if is_foreign(output.source, output.num_unknown):
         yield OutputWarning("unknown_characters", "the input has many characters that the model has never seen.")
+    if is_spelled_out(source, output.num_source_tokens, output.letters_per_piece):
+        yield OutputWarning("unknown_words", "the words of the input are unknown to the model.")
     yield from meaning_warnings(source, text, output.source_language, output.target_language)
 
 
@@ -178,6 +184,28 @@ def is_foreign(source: str, num_unknown: int) -> bool:
         return False
     num_characters = sum(not character.isspace() for character in source)
     return num_unknown >= _UNKNOWN_SHARE * num_characters
+
+
+def is_spelled_out(source: str, num_source_tokens: int, least: float) -> bool:
+    """Say whether the words of a source are cut into pieces of fewer letters than `least`, as keys hit at random are.
+
+    Words in capitals are always cut so, and Chinese characters have no pieces: both are passed over.
+    """
+    letters = letters_of_words(source)
+    return letters > 0 and letters < least * num_pieces_of_words(source, letters, num_source_tokens)
+
+
+def letters_of_words(source: str) -> int:
+    """Count the letters of words in small letters; 0 where there are few, or much else."""
+    words = [word for word in _WORD.findall(source) if word[1:].islower()]
+    letters, characters = sum(map(len, words)), sum(not character.isspace() for character in source)
+    are_enough = len(words) >= _LEAST_WORDS and letters >= max(_LEAST_LETTERS, _LETTERS_SHARE * characters)
+    return letters if are_enough else 0
+
+
+def num_pieces_of_words(source: str, letters: int, num_source_tokens: int) -> int:
+    """Return how many tokens are left for so many letters when every other character has one, and the end."""
+    return max(1, num_source_tokens - 1 - (sum(not character.isspace() for character in source) - letters))
 
 
 def _loops(text: str) -> Iterator[tuple[int, int]]:

@@ -1,8 +1,9 @@
 """Looking at a translation that is there, whoever made it: does it lack something, or say more than its source?
 
 What words and numbers show costs nothing. A model that knows both directions is asked as well: how surprised it is by
-either side when it has read the other. It is not asked about texts it does not know itself: it would be surprised by
-everything. Knows models by what they can be asked, and calibrations by their answers.
+either side when it has read the other, and how much more than by its own translation. Where only the former is known,
+it is not asked about texts it does not know itself: it would be surprised by everything. Knows models by what they can
+be asked, and calibrations by their answers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,10 +14,10 @@ import torch
 
 from heedful.decoding import Decodable
 from heedful.errors import UserError
-from heedful.tasks.translation.calibration import UNCALIBRATED, Calibration
+from heedful.tasks.translation.calibration import UNCALIBRATED, Calibration, DirectionCalibration
 from heedful.tasks.translation.coverage import Side
 from heedful.tasks.translation.directions import Directions
-from heedful.tasks.translation.doubts import Output, OutputWarning, find_warnings, numbers_warning
+from heedful.tasks.translation.doubts import Output, OutputWarning, find_warnings, mean_log_prob, numbers_warning
 from heedful.tasks.translation.forced_scores import forced_scores
 from heedful.tasks.translation.plan import Unit
 from heedful.tasks.translation.translated import TranslatedUnit
@@ -141,8 +142,8 @@ class Reviewer:
     scorer: PairScorer
     calibration: Calibration
     low_confidence: float
-    confidences: Callable[[Sequence[str], str, str], list[float]]
-    """How sure the model is of its own translation of texts from one language into another, as `mean_log_prob`."""
+    own_translations: Callable[[Sequence[str], str, str], list[str]]
+    """The model's own of texts, from one language into another, found without a beam."""
 
     def review_texts(
         self, sources: Sequence[str], translations: Sequence[str], source: str | None, target: str | None
@@ -201,28 +202,37 @@ class Reviewer:
         """Yield what is doubtful about each of several pairs of the same languages."""
         sides = self.scorer.counted(parts)
         calibration = UNCALIBRATED
+        scored = [(False, False)] * len(sides)
         if source_language is not None and target_language is not None:
             calibration = self.calibration.of(f"{source_language}-{target_language}")
             if calibration.can_score and self.scorer.can_ask(source_language, target_language):
-                sides = self._scored(sides, source_language, target_language)
-        for source, target in sides:
+                scored = self._asked(parts, (source_language, target_language), calibration)
+        for (source, target), (left_out, added) in zip(sides, scored, strict=True):
             omission, addition = calibration.missing_by_shape(source, target)
-            left_out, added = calibration.missing_by_scores(source, target)
             yield [
                 *plain_warnings(source, target, source_language, target_language),
                 *coverage_warnings(omission or left_out, addition or added),
             ]
 
-    def _scored(self, sides: list[Sides], source_language: str, target_language: str) -> list[Sides]:
-        """Have those pairs scored whose source the model is sure it could translate itself."""
-        sources = [source.text for source, _ in sides]
-        confidences = self.confidences(sources, source_language, target_language)
-        least = _GREEDY_IS_LESS_SURE * self.low_confidence
-        known = [number for number, value in enumerate(confidences) if value >= least]
-        pairs = [(sides[number][0].text, sides[number][1].text) for number in known]
-        for number, scored in zip(known, self.scorer.scored(pairs, source_language, target_language), strict=True):
-            sides[number] = scored
-        return sides
+    def _asked(
+        self, parts: Sequence[TextPair], languages: tuple[str, str], calibration: DirectionCalibration
+    ) -> list[tuple[bool, bool]]:
+        """Ask the model whether something seems to be left out of each translation, and whether something was added.
+
+        What is known only from the given pair counts where the model is sure it could translate the source itself; what
+        comes from the comparison with its own translation counts always.
+        """
+        sources = [source for source, _ in parts]
+        owns = list(zip(sources, self.own_translations(sources, *languages), strict=True))
+        least = self.low_confidence if calibration.low_confidence is None else calibration.low_confidence
+        found = []
+        for pair, own in zip(self.scorer.scored(parts, *languages), self.scorer.scored(owns, *languages), strict=True):
+            is_sure = mean_log_prob(own[1].log_probs) >= _GREEDY_IS_LESS_SURE * least
+            left_out, added = calibration.missing_by_scores(*pair) if is_sure else (False, False)
+            if calibration.omission_compared is not None:
+                left_out = calibration.omitted_by_comparison(pair, own)
+            found.append((left_out, added))
+        return found
 
 
 def _sentences(line: str) -> list[str]:

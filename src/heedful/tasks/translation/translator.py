@@ -23,7 +23,7 @@ from heedful.tasks.translation.aligner import Aligner
 from heedful.tasks.translation.calibration import NO_CALIBRATION, Calibration
 from heedful.tasks.translation.coverage import Side
 from heedful.tasks.translation.directions import Directions
-from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, OutputWarning, find_warnings, mean_log_prob
+from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, OutputWarning, find_warnings
 from heedful.tasks.translation.keeping import translate_keeping
 from heedful.tasks.translation.padding import batches_by_length, padded
 from heedful.tasks.translation.plan import Planner, TextPlan, Unit
@@ -254,11 +254,10 @@ class Translator:
     def reviewer(self) -> Reviewer:
         """What looks at translations that are there."""
 
-        def confidences(texts: Sequence[str], source: str, target: str) -> list[float]:
-            made = self.translate_detailed(texts, from_=source, to=target, beam_size=1)
-            return [mean_log_prob(one.alternatives[0].token_log_probs) for one in made]
+        def own(texts: Sequence[str], source: str, target: str) -> list[str]:
+            return [one.text for one in self.translate_detailed(texts, from_=source, to=target, beam_size=1)]
 
-        return Reviewer(self.scorer, self.traits.calibration, self.traits.low_confidence, confidences)
+        return Reviewer(self.scorer, self.traits.calibration, self.traits.low_confidence, own)
 
     def review(
         self, sources: Sequence[str], translations: Sequence[str], *, from_: str | None = None, to: str | None = None
@@ -363,6 +362,8 @@ class Translator:
             )
             for hypothesis in hypotheses
         )
+        calibration = self.traits.calibration.of(unit.direction)
+        num_source_tokens = len(unit.source_ids) - int(bool(self.tokenizer.languages))
         output = Output(
             source=unit.text,
             text=alternatives[0].text,
@@ -370,13 +371,14 @@ class Translator:
             target_language=unit.steps[0],
             token_log_probs=alternatives[0].token_log_probs,
             finish_reason=alternatives[0].finish_reason,
-            num_source_tokens=len(unit.source_ids),
+            num_source_tokens=num_source_tokens,
             num_unknown=self.tokenizer.num_unknown(unit.source_ids),
+            letters_per_piece=calibration.letters_per_piece or 0.0,
         )
-        calibration = self.traits.calibration.of(unit.direction)
-        source = Side(output.source, len(unit.source_ids) - int(bool(self.tokenizer.languages)))
+        source = Side(output.source, num_source_tokens)
         is_off = calibration.missing_by_shape(source, Side(output.text, len(output.token_log_probs)))
-        doubts = find_warnings(output, low_confidence=self.traits.low_confidence)
+        least = calibration.low_confidence
+        doubts = find_warnings(output, low_confidence=self.traits.low_confidence if least is None else least)
         warnings = (*doubts, *coverage_warnings(*is_off))
         if unit.wishes.terms and len(unit.steps) == 1 and (missing := unit.wishes.missing_in(output.text)):
             message = f"the translation lacks terms of the glossary: {', '.join(missing)}."

@@ -11,6 +11,7 @@ its score worthless.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from heedful.config.training import DecodingConfig
@@ -20,7 +21,7 @@ from heedful.files import replace_folder
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import bundled_folder, find_model_folder
 from heedful.storage.model_folder import load_model_folder, save_model_folder
-from heedful.tasks.translation.calibrating import calibrate_direction
+from heedful.tasks.translation.calibrating import Asked, calibrate_direction
 from heedful.tasks.translation.calibration import CALIBRATION, NO_CALIBRATION, Calibration
 from heedful.tasks.translation.reliability_card import with_reliability
 from heedful.tasks.translation.test_sets import TestSet, read_sentences
@@ -136,7 +137,8 @@ def calibrate(translator: Translator, directions: Sequence[Direction], cell: Cel
         target = direction.target_language or translator.target_language
         translations = searcher.translate_detailed(direction.sources, from_=source, to=target)
         pairs = list(zip(direction.sources, direction.references, strict=True))
-        found[f"{source}-{target}"] = calibrate_direction(searcher.scorer, (source, target), pairs, translations)
+        asked = Asked(searcher.scorer, (source, target), partial(_greedy, searcher, source, target))
+        found[f"{source}-{target}"] = calibrate_direction(asked, pairs, translations)
     return Calibration(found)
 
 
@@ -155,6 +157,11 @@ def write_settings(model: Path, cell: Cell, calibration: Calibration) -> Path:
     card = with_reliability(folder.card, calibration)
     replace_folder(path, lambda fresh: save_model_folder(fresh, replace(folder, description=changed, card=card)))
     return path
+
+
+def _greedy(translator: Translator, source: str, target: str, texts: Sequence[str]) -> list[str]:
+    """Translate without a beam."""
+    return [one.text for one in translator.translate_detailed(texts, from_=source, to=target, beam_size=1)]
 
 
 def _score_cell(translator: Translator, directions: Sequence[Direction], lowercase: bool) -> Cell:

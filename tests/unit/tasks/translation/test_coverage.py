@@ -15,10 +15,12 @@ from heedful.tasks.translation.calibration import (
     calibration_of,
 )
 from heedful.tasks.translation.coverage import (
+    NUM_COMPARED,
     NUM_FORCED,
     NUM_SHAPE,
     Detector,
     Side,
+    compared_signals,
     forced_signals,
     shape_signals,
 )
@@ -63,12 +65,27 @@ def test_words_are_calibrated_along_straight_lines() -> None:
     assert words(math.nan) == 0.1
 
 
+def test_compared_signals_see_what_the_models_own_translation_explains() -> None:
+    own = Side("a b c", 4, [-6.0, -0.2, -0.2, -0.1]), Side("d e f", 4, [-0.5] * 4)
+    same = compared_signals(own, own)
+    assert len(same) == NUM_COMPARED
+    assert same[5:7] == [0, 0]
+    assert same[8:15] == [0] * 7  # a rare word, the first, surprises after any translation
+    lacking = compared_signals((Side("a b c", 4, [-6.0, -4.2, -3.2, -0.1]), Side("d", 2, [-0.5] * 2)), own)
+    assert lacking[5] == pytest.approx(math.log(0.5))
+    assert lacking[10:14] == pytest.approx([math.log1p(7 - 2 * tolerated) for tolerated in (0.0, 0.5, 1.0, 2.0)])
+    assert lacking[14] == pytest.approx(4)
+
+
 def test_a_model_folder_keeps_a_calibration() -> None:
     found = Calibration(
         {
             "en-de": DirectionCalibration(
                 omission=Detector((1.0, *[0.5] * NUM_SHAPE)),
                 addition_forced=Detector((-1.0, *[0.25] * NUM_FORCED)),
+                omission_compared=Detector((-1.0, *[0.25] * NUM_COMPARED)),
+                low_confidence=-0.5,
+                letters_per_piece=1.5,
                 words=WordCalibration((0.25, 0.5), (0.5, 0.75)),
                 reliability=(ReliabilityBin(12, 0.5, 0.25, 0.75),),
             )
@@ -93,6 +110,7 @@ def test_a_model_folder_keeps_a_calibration() -> None:
         {"en-de": {"omission": [float("inf"), 2, 3, 4, 5, 6]}},
         {"en-de": {"words": [[0.5, 0.5], [0.4, 0.6]]}},
         {"en-de": {"words": [[0.5, 1.5]]}},
+        {"en-de": {"low_confidence": "low", "letters_per_piece": True}},
         {"en-de": {"words": [0.5, 0.5]}},
         {"en-de": {"reliability": [[0, 2, 0.5, 0.5]]}},
         {"en-de": {"reliability": {}}},

@@ -12,6 +12,7 @@ from heedful.tasks.translation.doubts import (
     is_foreign,
     is_length_off,
     is_looping,
+    is_spelled_out,
     is_unsure,
     leftover_words,
 )
@@ -62,6 +63,15 @@ def test_a_lost_negation_and_a_lost_name_are_flagged_where_the_languages_are_kno
     assert codes(replace(lost, source="I met her.", text="Ich traf sie nicht.")) == ["negation"]
     assert codes(replace(lost, source_language=None)) == []
     assert codes(replace(lost, source_language="cs")) == []
+
+
+def test_words_that_are_cut_into_letters_are_unknown() -> None:
+    keys = replace(GOOD, source="asdkjh aslkdj qwpoei", text="Das ist gut so.", num_source_tokens=17)
+    assert codes(keys) == []  # nobody knows how long pieces usually are
+    assert codes(replace(keys, letters_per_piece=1.5)) == ["unknown_words"]
+    assert codes(replace(keys, letters_per_piece=1.5, num_source_tokens=8)) == []
+    for source in ("YOU DO NOT ANSWER ME.", "9f8e7d6c 5b4a39 28ff01 aa33", "你好吗", "So is it."):
+        assert not is_spelled_out(source, 40, 1.5)
 
 
 def test_confidence_is_the_mean_log_probability_of_a_token() -> None:

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from heedful.errors import UserError
-from heedful.tasks.translation.calibrating import calibrate_direction, is_good, judge_words
+from heedful.tasks.translation.calibrating import Asked, calibrate_direction, is_good, judge_words
 from heedful.tasks.translation.calibration import Calibration, DirectionCalibration
-from heedful.tasks.translation.coverage import NUM_FORCED, NUM_SHAPE, Detector
+from heedful.tasks.translation.coverage import NUM_COMPARED, NUM_FORCED, NUM_SHAPE, Detector
 from heedful.tasks.translation.reliability_card import calibration_errors, reliability_table, with_reliability
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.review import aligned_parts
@@ -54,6 +54,26 @@ def test_the_model_is_asked_only_about_what_it_is_sure_of() -> None:
     assert codes(translator_with(en_de=asked, low_confidence=0.0), *pair) == []
     too_long = "where is the station " * 100, "wo ist der bahnhof"
     assert "omission" not in codes(translator_with(en_de=asked), *too_long)
+
+
+def test_a_translation_is_held_against_the_models_own_also_where_it_is_unsure() -> None:
+    own_confidence = Detector((0.0, *[0.0] * 7, -1.0, *[0.0] * (NUM_COMPARED - 8)))  # above 0 where it has a surprise
+    compared = DirectionCalibration(omission_forced=NEVER, addition_forced=ALWAYS, omission_compared=own_confidence)
+    pair = "where is the station", "wo ist der bahnhof"
+    assert codes(translator_with(en_de=compared), *pair) == ["omission", "addition"]
+    assert codes(translator_with(en_de=compared, low_confidence=0.0), *pair) == ["omission"]
+    never = replace(compared, omission_forced=ALWAYS, omission_compared=Detector((-1.0, *[0.0] * NUM_COMPARED)))
+    assert codes(translator_with(en_de=never), *pair) == ["addition"]
+
+
+def test_a_direction_has_its_own_threshold_of_low_confidence() -> None:
+    def flags(threshold: float) -> list[str]:
+        translator = translator_with(en_de=DirectionCalibration(low_confidence=threshold))
+        (made,) = translator.translate_detailed(["where is the station"], from_="en", to="de")
+        return [warning.code for warning in made.warnings]
+
+    assert "low_confidence" in flags(-1e-9)
+    assert "low_confidence" not in flags(-1e3)
 
 
 def test_check_asks_about_what_was_just_translated() -> None:
@@ -127,8 +147,13 @@ def test_a_calibration_found_on_pairs_flags_few_of_them_and_most_with_something_
         for pieces in [tuple("▁" + word for word in target.split())]
         for one in [Alternative(target, 0.0, 0.0, "eos", pieces, tuple([-0.1 * (number % 7)] * len(pieces)))]
     ]
-    found = calibrate_direction(translator.scorer, ("en", "de"), pairs, made)
+    of_sources = dict(pairs)
+    asked = Asked(translator.scorer, ("en", "de"), lambda texts: [of_sources.get(text, text) for text in texts])
+    found = calibrate_direction(asked, pairs, made)
     assert None not in (found.omission, found.addition, found.omission_forced, found.addition_forced, found.words)
+    assert found.omission_compared is not None
+    assert found.letters_per_piece is not None
+    assert found.low_confidence == pytest.approx(-0.6)  # what a seventh of the translations have
     calibrated = replace(translator, traits=replace(translator.traits, calibration=Calibration({"en-de": found})))
     sides = calibrated.scorer.counted(pairs)
     assert sum(any(found.missing_by_shape(*pair)) for pair in sides) <= 0.03 * len(pairs)
@@ -147,5 +172,6 @@ def test_a_calibration_found_on_pairs_flags_few_of_them_and_most_with_something_
 
 
 def test_too_few_pairs_give_no_calibration() -> None:
-    found = calibrate_direction(small_translator(languages=("de", "en")).scorer, ("en", "de"), [], [])
+    asked = Asked(small_translator(languages=("de", "en")).scorer, ("en", "de"), list)
+    found = calibrate_direction(asked, [], [])
     assert found == DirectionCalibration()
