@@ -10,7 +10,7 @@ make a calibration that holds for all of them.
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -33,7 +33,7 @@ SHAPE_ALARMS, FORCED_ALARMS = 0.01, 0.02
 _DOUBTED_GOOD = 0.02
 """The share of good translations that low confidence flags."""
 
-_SPELLED = 0.5
+_SPELLED = 0.4
 """The share of the usual letters in a piece under which words are none."""
 
 _MOST_PAIRS, _MOST_CLAUSES, _MOST_TEXTS = 1_000, 300, 60
@@ -43,6 +43,7 @@ _GOOD_CHRF, _GOOD_CHRF_UNSPACED = 60.0, 40.0
 _NUM_BINS = 10
 
 Sides = tuple[Side, Side]
+Signals = Callable[[Side, Side], list[float]]
 Translate = Callable[[Sequence[str]], list[str]]
 """Texts into the model's own translations of them, found without a beam."""
 
@@ -75,8 +76,8 @@ def calibrate_direction(
     exchanged = make_examples([(target, source) for source, target in good_pairs])
     additions = Examples(*([(second, first) for first, second in some] for some in exchanged.both))
     words, reliability = _calibrated_words(_words_of(pairs, translations))
-    return DirectionCalibration(
-        *_detectors(asked, omissions, additions),
+    return replace(
+        _detectors(asked, omissions, additions),
         words=words,
         reliability=reliability,
         low_confidence=_low_confidence(good),
@@ -102,7 +103,7 @@ def make_examples(pairs: Sequence[TextPair], *, seed: int = 1, most_texts: int =
     return Examples([*chain(*(one.good for one in examples))], [*chain(*(one.lacking for one in examples))])
 
 
-def _detectors(asked: Asked, omissions: Examples, additions: Examples) -> list[Detector | None]:
+def _detectors(asked: Asked, omissions: Examples, additions: Examples) -> DirectionCalibration:
     """Fit a detector of each kind; those that ask the model only where it knows the way back."""
     scorer = asked.scorer
     can_ask = scorer.can_ask(*asked.languages)
@@ -111,25 +112,11 @@ def _detectors(asked: Asked, omissions: Examples, additions: Examples) -> list[D
         for some in (omissions.good, omissions.lacking, additions.lacking)
     )
     same, more = ([(target, source) for source, target in some] for some in (good, added))
-    shapes = [
-        _fit(
-            [(pair[0].text, shape_signals(*pair)) for pair in some],
-            [shape_signals(*pair) for pair in lacking],
-            SHAPE_ALARMS,
-        )
-        for some, lacking in ((good, left_out), (same, more))
-    ]
+    omission, addition = (_fit_pairs(shape_signals, *some, SHAPE_ALARMS) for some in ((good, left_out), (same, more)))
+    found = DirectionCalibration(omission=omission, addition=addition)
     if not can_ask:
-        return shapes
+        return found
     good, left_out, same, more = ([pair for pair in some if pair[0].log_probs] for some in (good, left_out, same, more))
-    forced = [
-        _fit(
-            [(pair[0].text, forced_signals(*pair)) for pair in some],
-            [forced_signals(*pair) for pair in lacking],
-            FORCED_ALARMS,
-        )
-        for some, lacking in ((good, left_out), (same, more))
-    ]
     compared = [
         [
             (pair[0].text, compared_signals(pair, own))
@@ -138,7 +125,17 @@ def _detectors(asked: Asked, omissions: Examples, additions: Examples) -> list[D
         ]
         for some in (good, left_out)
     ]
-    return [*shapes, *forced, _fit(compared[0], [signals for _, signals in compared[1]], FORCED_ALARMS)]
+    return replace(
+        found,
+        omission_forced=_fit_pairs(forced_signals, good, left_out, FORCED_ALARMS),
+        addition_forced=_fit_pairs(forced_signals, same, more, FORCED_ALARMS),
+        omission_compared=_fit(compared[0], [signals for _, signals in compared[1]], FORCED_ALARMS),
+    )
+
+
+def _fit_pairs(signals: Signals, good: Sequence[Sides], lacking: Sequence[Sides], alarms: float) -> Detector | None:
+    """Fit a detector to signals that pairs have by themselves."""
+    return _fit([(pair[0].text, signals(*pair)) for pair in good], [signals(*pair) for pair in lacking], alarms)
 
 
 def _fit(good: Sequence[tuple[str, list[float]]], lacking: Sequence[list[float]], alarms: float) -> Detector | None:

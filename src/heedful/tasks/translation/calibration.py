@@ -168,11 +168,21 @@ def _written(found: DirectionCalibration) -> dict[str, JsonValue]:
 
 def _read(fields: Mapping[str, JsonValue]) -> DirectionCalibration:
     detectors = {name: _detector(fields.get(name), 1 + size) for name, size in _SIZES.items()}
-    numbers = {name: (_numbers([fields.get(name)]) or (None,))[0] for name in _NUMBERS}
+    low_confidence, letters_per_piece = (next(iter(_numbers([fields.get(name)])), None) for name in _NUMBERS)
     rows = _rows(fields.get("reliability"), 4)
     bins = tuple(ReliabilityBin(int(row[0]), *row[1:]) for row in rows if _are_shares(row[1:]) and row[0] >= 1)
     words = _words(_rows(fields.get("words"), 2))
-    return DirectionCalibration(**detectors, **numbers, words=words, reliability=bins)
+    return DirectionCalibration(
+        omission=detectors["omission"],
+        addition=detectors["addition"],
+        omission_forced=detectors["omission_forced"],
+        addition_forced=detectors["addition_forced"],
+        omission_compared=detectors["omission_compared"],
+        words=words,
+        reliability=bins,
+        low_confidence=low_confidence,
+        letters_per_piece=letters_per_piece,
+    )
 
 
 def _detector(value: JsonValue | None, size: int) -> Detector | None:

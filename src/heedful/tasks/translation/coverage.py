@@ -22,7 +22,7 @@ _TOLERATED = (1.0, 2.0, 4.0)
 _TOLERATED_MORE = (0.0, 0.5, 1.0, 2.0)
 """The same for surprise beyond that after the model's own translation."""
 
-NUM_SHAPE, NUM_FORCED, NUM_COMPARED = 5, 18, 16
+NUM_SHAPE, NUM_FORCED, NUM_COMPARED = 5, 18, 28
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def compared_signals(pair: tuple[Side, Side], own: tuple[Side, Side]) -> list[fl
     both = zip(source.log_probs[:-1], same.log_probs[:-1], strict=True)
     more = [expected - found for found, expected in both] or [0.0]
     return [
-        *shape_signals(source, target),
+        *forced_signals(source, target),
         ratio,
         ratio * math.log(target.num_tokens + rendering.num_tokens),
         _mean(rendering.log_probs),
@@ -80,7 +80,6 @@ def compared_signals(pair: tuple[Side, Side], own: tuple[Side, Side]) -> list[fl
         sum(more) / 10,
         *(math.log1p(_longest_surprise(more, tolerated)) for tolerated in _TOLERATED_MORE),
         max(more),
-        -_mean(target.log_probs),
     ]
 
 

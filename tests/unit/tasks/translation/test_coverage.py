@@ -69,12 +69,13 @@ def test_compared_signals_see_what_the_models_own_translation_explains() -> None
     own = Side("a b c", 4, [-6.0, -0.2, -0.2, -0.1]), Side("d e f", 4, [-0.5] * 4)
     same = compared_signals(own, own)
     assert len(same) == NUM_COMPARED
-    assert same[5:7] == [0, 0]
-    assert same[8:15] == [0] * 7  # a rare word, the first, surprises after any translation
+    assert same[:18] == forced_signals(*own)
+    assert same[18:20] == [0, 0]
+    assert same[21:] == [0] * 7  # a rare word, the first, surprises after any translation
     lacking = compared_signals((Side("a b c", 4, [-6.0, -4.2, -3.2, -0.1]), Side("d", 2, [-0.5] * 2)), own)
-    assert lacking[5] == pytest.approx(math.log(0.5))
-    assert lacking[10:14] == pytest.approx([math.log1p(7 - 2 * tolerated) for tolerated in (0.0, 0.5, 1.0, 2.0)])
-    assert lacking[14] == pytest.approx(4)
+    assert lacking[18] == pytest.approx(math.log(0.5))
+    assert lacking[23:27] == pytest.approx([math.log1p(7 - 2 * tolerated) for tolerated in (0.0, 0.5, 1.0, 2.0)])
+    assert lacking[27] == pytest.approx(4)
 
 
 def test_a_model_folder_keeps_a_calibration() -> None:

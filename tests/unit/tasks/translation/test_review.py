@@ -57,7 +57,7 @@ def test_the_model_is_asked_only_about_what_it_is_sure_of() -> None:
 
 
 def test_a_translation_is_held_against_the_models_own_also_where_it_is_unsure() -> None:
-    own_confidence = Detector((0.0, *[0.0] * 7, -1.0, *[0.0] * (NUM_COMPARED - 8)))  # above 0 where it has a surprise
+    own_confidence = Detector((0.0, *[0.0] * 20, -1.0, *[0.0] * (NUM_COMPARED - 21)))  # above 0 where it has a surprise
     compared = DirectionCalibration(omission_forced=NEVER, addition_forced=ALWAYS, omission_compared=own_confidence)
     pair = "where is the station", "wo ist der bahnhof"
     assert codes(translator_with(en_de=compared), *pair) == ["omission", "addition"]
