@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from load import ServerProcess
 
 FOLDER = Path(__file__).parent / "pictures"
+PATIENCE = 180_000  # milliseconds: a busy machine may take minutes to switch heads off
 SENTENCE = "text=I+have+lost+my+keys+this+morning.&source=en&target=de"
 VIEWS = {
     "translate": (SENTENCE, ".pane, main"),
@@ -33,6 +34,7 @@ VIEWS = {
 
 def take(page: Page, url: str, name: str, waits_for: str) -> None:
     """Open a view, let it settle, and keep what one sees."""
+    page.set_default_timeout(PATIENCE)
     page.goto(url)
     page.wait_for_selector(waits_for)
     page.wait_for_load_state("networkidle")
@@ -55,7 +57,11 @@ def take_file(page: Page) -> None:
 def main() -> None:
     """Take every view: wide and light, and one each in Chinese, in the dark and on a phone."""
     FOLDER.mkdir(exist_ok=True)
-    with TemporaryDirectory() as no_runs, ServerProcess("--runs", no_runs) as server, sync_playwright() as tools:
+    with (
+        TemporaryDirectory() as no_runs,
+        ServerProcess("--runs", no_runs, "--deadline", str(PATIENCE // 1000)) as server,
+        sync_playwright() as tools,
+    ):
         browser = tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         wide = browser.new_page(viewport={"width": 1280, "height": 860}, locale="en-US")
         for view, (query, waits_for) in VIEWS.items():
