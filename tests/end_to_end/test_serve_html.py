@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import pytest
 from benchmarks.load import ServerProcess
 
+import heedful
+from heedful.tasks.translation.request import TranslationRequest
 from tests.support.http_client import post
 
 PAGE = (
@@ -49,10 +51,29 @@ def test_damaged_markup_is_no_reason_to_fail(bundled_server: ServerProcess, text
     assert isinstance(answer["translatedText"], str)
 
 
-def test_what_html_has_no_place_for_is_refused(bundled_server: ServerProcess) -> None:
-    body = {"q": "<b>a</b>", "source": "en", "target": "de", "format": "html", "alternatives": 2}
-    status, answer = post(bundled_server, "/translate", body)
-    assert (status, answer["error"]) == (
-        400,
-        '`alternatives`, `details` and `alignment` must be left out with `format` "html".',
-    )
+@pytest.mark.parametrize(
+    ("field", "sentence"),
+    [
+        ({"alternatives": 2}, '`alternatives`, `details` and `alignment` must be left out with `format` "html".'),
+        ({"check": True}, '`diverse`, `prefix` and `check` must be left out with `format` "html".'),
+    ],
+)
+def test_what_html_has_no_place_for_is_refused(
+    bundled_server: ServerProcess, field: dict[str, int], sentence: str
+) -> None:
+    body = {"q": "<b>a</b>", "source": "en", "target": "de", "format": "html"}
+    status, answer = post(bundled_server, "/translate", {**body, **field})
+    assert (status, answer["error"]) == (400, sentence)
+
+
+def test_what_a_check_has_found_is_told(bundled_server: ServerProcess) -> None:
+    texts = ["Where is the station?", "Hola. ¿Dónde está la estación?", "She did not buy the 64 kg of flux capacitors."]
+    body = {"q": texts, "source": "auto", "target": "de"}
+    _, plain = post(bundled_server, "/translate", body)
+    status, checked = post(bundled_server, "/translate", {**body, "check": True})
+    found = heedful.load(device="cpu").translate_detailed(texts, request=TranslationRequest(target="de", check=True))
+    assert "warnings" not in plain
+    assert (status, checked["translatedText"]) == (200, [one.text for one in found])
+    assert checked["warnings"] == [[{"code": it.code, "message": it.message} for it in one.warnings] for one in found]
+    assert "unknown_language" in [warning["code"] for warning in checked["warnings"][1]]
+    assert "details" not in checked

@@ -109,7 +109,7 @@ class TranslateRequest(WithTexts):
         [], description="Pairs of a term and what it becomes; several of one term are a choice."
     )
     check: bool = Field(
-        False, description="Ask the model about what it wrote: more warnings of what was left out or added."
+        False, description="Also warnings, and more of them: the model is asked what it left out or added."
     )
 
 

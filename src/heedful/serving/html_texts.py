@@ -26,8 +26,8 @@ async def translate_html(
     """Translate texts that are HTML."""
     if asked.alternatives or asked.details or asked.alignment:
         raise BadRequestError('`alternatives`, `details` and `alignment` must be left out with `format` "html".')
-    if asked.diverse or asked.prefix:
-        raise BadRequestError('`diverse` and `prefix` must be left out with `format` "html".')
+    if asked.diverse or asked.prefix or asked.check:
+        raise BadRequestError('`diverse`, `prefix` and `check` must be left out with `format` "html".')
     directions = engine.translator.directions
     directions.check(wanted.source, wanted.target)
     num_characters = sum(map(len, asked.texts))

@@ -26,6 +26,7 @@ def answer_of(asked: TranslateRequest, done: Sequence[Translation]) -> dict[str,
         answer["detectedLanguage"] = [_detected(one) for one in done]
     if asked.details:
         answer["details"] = [[_details(unit) for unit in one.units] for one in done]
+    if asked.details or asked.check:
         answer["warnings"] = [to_json(one.warnings) for one in done]
     if asked.alignment:
         answer["alignment"] = [_alignment(one) for one in done]
