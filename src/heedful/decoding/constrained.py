@@ -7,23 +7,25 @@ improbable. To what the model would write, each output adds what brings it neare
 by a slot or two, so that a beam of one can do it as well.
 
 The likeliest tokens of a model can be had much faster than the probabilities of all, so what a term needs is first
-looked for among them. A sentence for which that does not lead to its terms is searched again with all at hand. A beam
-of one is tried by the cheaper way of insertion.py before.
+looked for among them. A sentence for which that does not lead to its terms is searched again with all at hand, or
+freely, if the request lets terms be lacking. A beam of one is tried by the cheaper way of insertion.py before.
 
 An output may end only when it has all its terms. A sentence is done when `beam_size` outputs have ended, or `n_best`
 have and no open one is better at its present length; or at its cap, where the fullest are taken if nothing has ended.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import itemgetter
 from typing import Generic, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from heedful.decoding.beam import beam_search
 from heedful.decoding.constraints import Constraints
 from heedful.decoding.endings import Ending, Finished, Written
 from heedful.decoding.hypothesis import Hypothesis
@@ -39,6 +41,10 @@ LEAST_SLOTS = 3
 
 NUM_LIKELIEST = 8
 """Among so many tokens of each row terms are looked for at first."""
+
+
+_LOG_PROB = itemgetter(0)
+_Way = Callable[..., Sequence[list[Hypothesis] | None]]
 
 
 class Row(NamedTuple):
@@ -79,6 +85,8 @@ class Banks:
         What lacks terms and is no more probable than what has them all will hardly overtake it: such are only taken
         to fill a beam.
         """
+        if len(self.open) == 1:  # mostly
+            return _in_turn(list(self.open.values()))[:width]
         bar = max((it.log_prob for it in self.open.get(all_covered, ())), default=-math.inf)
         taken = _in_turn(
             [[it for it in self.open[bank] if bank == all_covered or it.log_prob > bar] for bank in self.open_banks]
@@ -97,7 +105,9 @@ class Banks:
 def _in_turn(banks: Sequence[list[Candidate]]) -> list[Candidate]:
     """Order the candidates: the best of each bank, then the second best of each, and so on."""
     for bank in banks:
-        bank.sort(key=lambda it: -it.log_prob)
+        bank.sort(key=_LOG_PROB, reverse=True)
+    if len(banks) == 1:
+        return banks[0]
     longest = max(map(len, banks), default=0)
     return [bank[rank] for rank in range(longest) for bank in banks if rank < len(bank)]
 
@@ -109,12 +119,13 @@ def constrained_search(
 
     source_ids int64 and source_mask bool [batch, source_len].
     """
+    ways: list[_Way] = [partial(_search, model, count=NUM_LIKELIEST)]
     if can_insert(model, request):
-        ways = [partial(insert_terms, model, count=FIRST_LIKELIEST), partial(insert_terms, model, count=None)]
-    else:
-        ways = [partial(_search, model, count=NUM_LIKELIEST)]
+        counts = (FIRST_LIKELIEST,) if request.may_lack_terms else (FIRST_LIKELIEST, None)
+        ways = [partial(insert_terms, model, count=count) for count in counts]
+    ways.append(partial(beam_search, model) if request.may_lack_terms else partial(_search, model, count=None))
     found: list[list[Hypothesis] | None] = [None] * len(request.max_lengths)
-    for way in (*ways, partial(_search, model, count=None)):
+    for way in ways:
         again = [sentence for sentence, hypotheses in enumerate(found) if hypotheses is None]
         if again:
             rows = torch.tensor(again, device=source_ids.device)

@@ -49,11 +49,7 @@ class Constraints:
         has -inf. `sentences` gives the sentence of the batch that each of the rows [rows] belongs to.
         """
         if step < self._forced_steps:
-            log_probs = self.distribution(model, state, token_ids, parents, step=step, sentences=sentences)
-            if all(step < len(self._prefixes[sentence]) for sentence in sentences):
-                best = log_probs.topk(1, dim=-1)
-                return best.values, best.indices
-            return _ordered(log_probs, count)
+            return self._best_or_forced(model.step(state, token_ids, parents), step, sentences, count)
         # Each forbidden token may stand before the ones that are wanted, so as many more are asked for.
         log_probs, ids = model.step_best(state, token_ids, parents, count=count + self._spare)
         if not self._spare:
@@ -64,6 +60,23 @@ class Constraints:
         elif count == 1:  # the best of all is allowed, and greedy search need not look for it
             return log_probs[:, :1], ids[:, :1]
         return log_probs, ids
+
+    def _best_or_forced(self, logits: Tensor, step: int, sentences: Sequence[int], count: int) -> tuple[Tensor, Tensor]:
+        """Return what each row must write, or of logits [rows, vocab] the best; [rows, candidates] as `best` does."""
+        forced = self._forced_at(step, sentences, logits.device)  # [rows]
+        is_forced = forced != FREE
+        ids = forced.clamp(min=0).unsqueeze(1)  # [rows, 1]
+        log_probs = logits.gather(1, ids) - logits.logsumexp(dim=1, keepdim=True)
+        if bool(is_forced.all()):
+            return log_probs, ids
+        free = (~is_forced).nonzero().squeeze(1)
+        allowed = logits[free].log_softmax(dim=-1).index_fill_(1, self._forbidden_at(step), -math.inf)
+        values, best = _ordered(allowed, count)  # [rows, candidates]
+        all_values = values.new_full((len(logits), values.size(1)), -math.inf)
+        all_ids = ids.expand(-1, values.size(1)).clone()
+        all_values[:, :1] = log_probs
+        all_values[free], all_ids[free] = values, best
+        return all_values, all_ids
 
     def distribution(
         self,

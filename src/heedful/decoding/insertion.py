@@ -95,7 +95,8 @@ def insert_terms(
     """Return an output with its terms for each sentence; None where this search has found none.
 
     source_ids int64 and source_mask bool [batch, source_len]. Terms are looked for among the `count` likeliest tokens
-    of each step; None looks among all, which takes longer.
+    of each step; None looks among all, which takes longer. Where terms may be lacking, what was written freely stands
+    for what was not found.
     """
     device, batch, max_len = source_ids.device, len(request.max_lengths), max(request.max_lengths)
     writing = _Writing(request)
@@ -138,7 +139,7 @@ def insert_terms(
         rows = next_rows
         token_ids = torch.tensor([row.token_ids[-1] for row in rows], dtype=torch.long, device=device)
         parents = None if is_same else torch.tensor(next_parents, dtype=torch.long, device=device)
-    return writing.results
+    return writing.found
 
 
 def _lengths(rows: Sequence[Draft], next_rows: Sequence[Draft], parents: Sequence[int]) -> list[int]:
@@ -154,9 +155,16 @@ class _Writing:
     """Decides what follows each draft, and keeps what has been found."""
 
     def __init__(self, request: SearchRequest) -> None:
-        self.results: list[list[Hypothesis] | None] = [None] * len(request.max_lengths)
+        self._results: list[Hypothesis | None] = [None] * len(request.max_lengths)
+        self._free: dict[int, Hypothesis] = {}
         self._request = request
         self._demands = [Demands(terms, request.continuation_ids) for terms in request.terms or ()]
+
+    @property
+    def found(self) -> list[list[Hypothesis] | None]:
+        """The best output of each sentence; None where there is none."""
+        best = (one or self._free.get(sentence) for sentence, one in enumerate(self._results))
+        return [None if one is None else [one] for one in best]
 
     def looked_up(self, rows: Sequence[Draft], log_probs: Tensor) -> list[dict[int, float]]:
         """Return what may follow each row: the likeliest of all log_probs [rows, vocab], and what a term needs."""
@@ -189,19 +197,23 @@ class _Writing:
         if demands.is_met(row.progress):
             self._keep(row)
             return []
-        return self._with_term(row) if row.is_free else []
+        if not row.is_free:
+            return []
+        if request.may_lack_terms:
+            self._free[row.sentence] = self._hypothesis(row)
+        return self._with_term(row)
 
     def _choose(self, row: Draft, likeliest: Mapping[int, float]) -> tuple[int, float]:
         """Return the next token of a row, with -inf where there is none."""
         if row.forced:
             wanted, row.forced = row.forced[0], row.forced[1:]
             return wanted, likeliest.get(wanted, -math.inf)
-        allowed = likeliest
-        if not row.is_free and row.progress.newest:  # the term must not become the beginning of another word
-            barred = self._request.continuation_ids
-            allowed = {token_id: value for token_id, value in likeliest.items() if token_id not in barred}
-        best = max(allowed.values(), default=-math.inf)
-        return next(((token_id, value) for token_id, value in allowed.items() if value == best), (-1, -math.inf))
+        # After a term, what would make it the beginning of another word is barred.
+        barred = self._request.continuation_ids if not row.is_free and row.progress.newest else ()
+        for token_id, value in likeliest.items():  # the likeliest first, but for what is forbidden
+            if value > -math.inf and token_id not in barred:
+                return token_id, value
+        return -1, -math.inf
 
     def _with_term(self, row: Draft) -> list[Draft]:
         """Return the drafts that have a missing term at the likeliest places of a row that has ended."""
@@ -219,14 +231,15 @@ class _Writing:
 
     def _is_beaten(self, row: Draft) -> bool:
         """Say whether a row would score less than what was found for its sentence, if it ended now."""
-        found = self.results[row.sentence]
+        found = self._results[row.sentence]
         penalty = penalty_of(len(row.token_ids) + 1, self._request.length_penalty)
-        return found is not None and sum(row.log_probs) / penalty <= found[0].score
+        return found is not None and sum(row.log_probs) / penalty <= found.score
 
     def _keep(self, row: Draft) -> None:
+        found, before = self._hypothesis(row), self._results[row.sentence]
+        if before is None or found.score > before.score:
+            self._results[row.sentence] = found
+
+    def _hypothesis(self, row: Draft) -> Hypothesis:
         assert row.finish_reason is not None
-        penalty = self._request.length_penalty
-        found = finish(row.token_ids, row.log_probs, row.finish_reason, length_penalty=penalty)
-        before = self.results[row.sentence]
-        if before is None or found.score > before[0].score:
-            self.results[row.sentence] = [found]
+        return finish(row.token_ids, row.log_probs, row.finish_reason, length_penalty=self._request.length_penalty)

@@ -58,6 +58,10 @@ class SearchRequest:
     continuation_ids: Collection[int] = frozenset()
     """Tokens that go on with a word: a term that one of them follows is another word."""
 
+    may_lack_terms: bool = False
+    """Whether terms are looked for among the likeliest tokens only: an output in which one would be improbable is then
+    written without terms, which takes a fraction of the time."""
+
     recorder: Recorder | None = None
     """Told about every step of a beam search, if there is one."""
 

@@ -47,6 +47,7 @@ class Demands:
                 self.starts.setdefault(ids[0], []).append((number, form))
         self.total = sum(self._weights)
         self._all = (1 << len(terms)) - 1
+        self._firsts = frozenset(self.starts)
 
     def is_met(self, progress: Progress) -> bool:
         """Say whether all terms are written."""
@@ -66,10 +67,12 @@ class Demands:
         left = [min(written, self._weights[number] - 1) for number, _, written in progress.begun]
         return done + max(left, default=0)
 
-    def wanted(self, progress: Progress) -> set[int]:
+    def wanted(self, progress: Progress) -> Collection[int]:
         """Return the tokens that would begin a term, or go on with one."""
         if progress.met == self._all:
-            return set()
+            return ()
+        if not progress.met and not progress.begun:
+            return self._firsts
         firsts = {
             token for token, starts in self.starts.items() if any(not progress.met >> term & 1 for term, _ in starts)
         }

@@ -1,10 +1,12 @@
 """Terms put into what was written freely: they are there, with the model's own numbers, alone or in a batch."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from heedful.config.models import TransformerConfig
-from heedful.decoding import Hypothesis, SearchRequest, Term
+from heedful.decoding import Hypothesis, SearchRequest, Stepwise, Term
 from heedful.decoding.greedy import greedy_search
 from heedful.decoding.insertion import NUM_PLACES, insert_terms
 from heedful.models import build_model
@@ -78,3 +80,18 @@ def test_a_sentence_does_not_depend_on_the_others(model: Transformer) -> None:
 def test_several_missing_terms_are_left_to_a_search_that_looks_further(model: Transformer) -> None:
     assert NUM_PLACES > 1
     assert search(model, SOURCES[:1], [[Term(((20,),)), Term(((23,),))]]) == [None]
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_where_terms_may_be_lacking_an_improbable_one_leaves_the_output_that_is_free(
+    model: Transformer, beam_size: int
+) -> None:
+    mask = torch.ones_like(SOURCES, dtype=torch.bool)
+    terms = [[Term((tuple(range(20, 29)),))]] * len(SOURCES)
+    bound = replace(asked(terms), beam_size=beam_size, may_lack_terms=True)
+    expected = Stepwise(model).generate(SOURCES, mask, replace(bound, terms=None, may_lack_terms=False))
+    found = Stepwise(model).generate(SOURCES, mask, bound)
+    assert [one[0].token_ids for one in found] == [one[0].token_ids for one in expected]
+    assert not any(contains(one[0].token_ids, terms[0][0].forms[0]) for one in found)
+    strict = Stepwise(model).generate(SOURCES, mask, replace(bound, may_lack_terms=False))
+    assert any(contains(one[0].token_ids, terms[0][0].forms[0]) for one in strict), "it could have been had"

@@ -282,22 +282,35 @@ class Translator:
     def _search(self, units: Sequence[Unit], request: TranslationRequest) -> list[list[Hypothesis]]:
         """Search for the translations of units by their first steps, as many of each as are wanted."""
         rules = self._search_request(request)
-        found = self._generate_all([self._piece(unit) for unit in units], rules)
         if rules.way is None and rules.n_best == 1 and any(unit.wishes.terms for unit in units):
-            self._place_terms(units, found, rules)
+            found = self._search_terms(units, rules)
+        else:
+            found = self._generate_all([self._piece(unit) for unit in units], rules)
         if isinstance(request.way, MinimumRisk):
             found = [self._least_risk(it, unit, request) for it, unit in zip(found, units, strict=True)]
         return found
 
-    def _place_terms(self, units: Sequence[Unit], found: list[list[Hypothesis]], rules: SearchRequest) -> None:
-        """Replace what was found for units where a term is improbable by what has it where it belongs."""
+    def _search_terms(self, units: Sequence[Unit], rules: SearchRequest) -> list[list[Hypothesis]]:
+        """Search for translations with terms: where they are probable, where they belong, or wherever they can be."""
 
         def search(some: Sequence[Unit], prefixes: Sequence[Sequence[int]]) -> list[Hypothesis]:
             pieces = [_Piece(unit.source_ids, ids) for unit, ids in zip(some, prefixes, strict=True)]
             return [one[0] for one in self._generate_all(pieces, rules)]
 
-        if self._aligner.is_able:
-            TermPlacer(self.tokenizer, search, self._aligner.links_of_all, self._max_length).improve(units, found)
+        pieces = [self._piece(unit) for unit in units]
+        if not self._aligner.is_able:
+            return self._generate_all(pieces, rules)
+        found = self._generate_all(pieces, replace(rules, may_lack_terms=True))
+        placer = TermPlacer(self.tokenizer, search, self._aligner.links_of_all, self._max_length)
+        placer.improve(units, found)
+        lacking = [
+            number
+            for number, piece in enumerate(pieces)
+            if piece.terms and placer.missing(units[number], found[number][0])
+        ]
+        for number, one in zip(lacking, self._generate_all([pieces[it] for it in lacking], rules), strict=True):
+            found[number] = one
+        return found
 
     def _piece(self, unit: Unit) -> "_Piece":
         if len(unit.steps) > 1 or unit.wishes is NO_WISHES:

@@ -173,12 +173,16 @@ def _between_words(looks: Looks, source: str, target: str) -> Floats:
     """Return how much each written word looks at each that was read, [words read, words written]."""
     weights = looks.weights.double().cpu().numpy()
     rows, columns = _tokens_of_words(looks.written, target), _tokens_of_words(looks.read, source)
-    return np.array(
-        [
-            [weights[np.ix_(row, column)].sum(axis=1).mean() if row and column else 0.0 for row in rows]
-            for column in columns
-        ]
-    )
+    means = _membership(rows, len(weights)) / np.maximum([[len(row)] for row in rows], 1)  # [words written, target_len]
+    return _membership(columns, weights.shape[1]) @ weights.T @ means.T if rows and columns else np.zeros((0, 0))
+
+
+def _membership(words: Sequence[Sequence[int]], num_tokens: int) -> Floats:
+    """Return 1 where a token is in a word, [words, tokens]."""
+    found = np.zeros((len(words), num_tokens))
+    for word, tokens in enumerate(words):
+        found[word, tokens] = 1.0
+    return found
 
 
 def _tokens_of_words(tokens: Sequence[Token], text: str) -> list[list[int]]:
