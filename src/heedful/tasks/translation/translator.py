@@ -21,26 +21,19 @@ from heedful.tasks.device import within_memory
 from heedful.tasks.line_groups import group_lines
 from heedful.tasks.translation.aligner import Aligner
 from heedful.tasks.translation.calibration import NO_CALIBRATION, Calibration
-from heedful.tasks.translation.coverage import Side
 from heedful.tasks.translation.directions import Directions
-from heedful.tasks.translation.doubts import LOW_CONFIDENCE, Output, OutputWarning, find_warnings
+from heedful.tasks.translation.doubts import LOW_CONFIDENCE, OutputWarning
 from heedful.tasks.translation.keeping import translate_keeping
 from heedful.tasks.translation.padding import batches_by_length, padded
 from heedful.tasks.translation.plan import Planner, TextPlan, Unit
 from heedful.tasks.translation.request import MinimumRisk, TranslationRequest, one_request
-from heedful.tasks.translation.review import PairScorer, Reviewer, coverage_warnings
+from heedful.tasks.translation.review import PairScorer, Reviewer
+from heedful.tasks.translation.spelling import spelled
 from heedful.tasks.translation.term_placing import TermPlacer, wishes_after, wishing
-from heedful.tasks.translation.translated import (
-    Alternative,
-    TranslatedUnit,
-    Translation,
-    assemble_all,
-    combined,
-)
+from heedful.tasks.translation.translated import TranslatedUnit, Translation, assemble_all, combined
 from heedful.tasks.translation.wishes import NO_WISHES, continuation_ids
 from heedful.tasks.translation.word_alignment import composed
 from heedful.text.fixed_parts import Masked, mask_fixed_parts
-from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
 
 Text = TypeVar("Text", str, list[str])
@@ -364,44 +357,8 @@ class Translator:
 
     def translated(self, unit: Unit, hypotheses: Sequence[Hypothesis]) -> TranslatedUnit:
         """Spell what was found for a unit, and look whether it is doubtful."""
-        alternatives = tuple(
-            Alternative(
-                text=one_line(self.tokenizer.decode_target(hypothesis.token_ids)),
-                score=hypothesis.score,
-                log_prob=hypothesis.log_prob,
-                finish_reason=hypothesis.finish_reason,
-                tokens=tuple(self._pieces(hypothesis)),
-                token_log_probs=tuple(hypothesis.token_log_probs),
-            )
-            for hypothesis in hypotheses
-        )
-        calibration = self.traits.calibration.of(unit.direction)
-        num_source_tokens = len(unit.source_ids) - int(bool(self.tokenizer.languages))
-        output = Output(
-            source=unit.text,
-            text=alternatives[0].text,
-            source_language=unit.language,
-            target_language=unit.steps[0],
-            token_log_probs=alternatives[0].token_log_probs,
-            finish_reason=alternatives[0].finish_reason,
-            num_source_tokens=num_source_tokens,
-            num_unknown=self.tokenizer.num_unknown(unit.source_ids),
-            letters_per_piece=calibration.letters_per_piece or 0.0,
-        )
-        source = Side(output.source, num_source_tokens)
-        is_off = calibration.missing_by_shape(source, Side(output.text, len(output.token_log_probs)))
-        least = calibration.low_confidence
-        doubts = find_warnings(output, low_confidence=self.traits.low_confidence if least is None else least)
-        warnings = (*doubts, *coverage_warnings(*is_off))
-        if unit.wishes.terms and len(unit.steps) == 1 and (missing := unit.wishes.missing_in(output.text)):
-            message = f"the translation lacks terms of the glossary: {', '.join(missing)}."
-            warnings = (*warnings, OutputWarning("missing_term", message))
-        return TranslatedUnit(unit.text, alternatives, warnings, word_calibration=calibration.words)
-
-    def _pieces(self, hypothesis: Hypothesis) -> list[str]:
-        """Spell what was written, the end symbol included: it was chosen like every other token."""
-        ids = [*hypothesis.token_ids, self.tokenizer.eos_id][: len(hypothesis.token_log_probs)]
-        return self.tokenizer.target_pieces(ids)
+        calibration, least = self.traits.calibration.of(unit.direction), self.traits.low_confidence
+        return spelled(unit, hypotheses, self.tokenizer, calibration, least)
 
 
 class _Piece(NamedTuple):
