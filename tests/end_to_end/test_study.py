@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from tests.support.commands import Command
-from tests.support.small_run import write_corpus
+from tests.support.small_run import SmallRun, write_corpus
 
-SMALL = ("--lengths", "16,32,64", "--widths", "8,16", "--device", "cpu")
+SMALL = ("--lengths", "8,16,32", "--widths", "8,16", "--device", "cpu")
 
 
 def test_complexity_writes_tables_pictures_and_a_page(heedful: Command, tmp_path: Path) -> None:
@@ -69,3 +69,15 @@ def test_an_ablation_trains_its_rows_and_goes_on(heedful: Command, tmp_path: Pat
     again = heedful(*command, "--resume", "--json", cwd=tmp_path)
     assert json.loads(again.stdout) == found
     assert b"2 of 2 trials are done already." in again.stderr
+
+
+def test_a_finished_run_is_scored_by_length(heedful: Command, small_run: SmallRun, tmp_path: Path) -> None:
+    command = ("study", "length", small_run.run, "--edges", "18,22", "--out", tmp_path / "out", "--device", "cpu")
+    result = heedful(*command, cwd=small_run.root)
+    assert result.returncode == 0, result.stderr
+    found = json.loads((tmp_path / "out" / "report.json").read_bytes())
+    (buckets,) = found["candidates"].values()
+    assert sum(bucket["count"] for bucket in buckets) <= 60
+    assert len(buckets) >= 2
+    assert all(bucket["score"]["low"] <= bucket["score"]["value"] <= bucket["score"]["high"] for bucket in buckets)
+    assert (tmp_path / "out" / "length.svg").exists()

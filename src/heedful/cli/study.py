@@ -136,6 +136,46 @@ def ablation(
     _show(report, folder.folder, as_json=as_json)
 
 
+@study.command("length")
+def length(
+    places: Annotated[list[Path], typer.Argument(metavar="CONFIG|RUN...", help="Configs to train, finished runs.")],
+    edges: Annotated[
+        str, typer.Option(metavar="N,N,...", help="Source tokens at which a new bucket begins.")
+    ] = "8,12,16,20,30",
+    seeds: Seeds = "1",
+    processes: Annotated[int, typer.Option(metavar="N", min=1, help="Trainings side by side.")] = 1,
+    device: options.Device = None,
+    out: Out = None,
+    resume: Resume = False,
+    as_json: Json = False,
+) -> None:
+    """Score runs by the length of sentences, also of lengths never seen.
+
+    Configs are trained first, with every seed; finished runs are scored as
+    they are, all on the same test set. A config whose training leaves out
+    long pairs (data.filters.max_tokens) shows what becomes of longer ones.
+    """
+    from heedful.comparisons.candidates import read_field
+    from heedful.comparisons.trials import Trial, run_trials, trials_of
+    from heedful.studies.length import length_report
+    from heedful.studies.study_folder import StudyFolder
+
+    bounds = _numbers("--edges", edges, least=1)
+    numbers = _numbers("--seeds", seeds, least=0)
+    field = read_field(places)
+    for broken in field.broken:
+        raise UserError(broken.failure)
+    trials = []
+    for it in field.candidates:
+        finished = it.finished is not None
+        trials += [Trial(it.label, it.config, it.finished)] if finished else trials_of({it.label: it.config}, numbers)
+    asked: dict[str, JsonValue] = {"candidates": [str(place) for place in places], "seeds": list(numbers)}
+    folder = StudyFolder.begin(out or Path("studies/length"), asked, resume=resume)
+    outcomes = run_trials(trials, folder.folder, processes=processes, device=device, say=note)
+    configs = {it.label: it.config for it in field.candidates}
+    _show(length_report(outcomes, configs, bounds), folder.folder, as_json=as_json)
+
+
 def _numbers(option: str, text: str, *, least: int) -> list[int]:
     """Read a list of whole numbers, each once, in ascending order."""
     try:
