@@ -113,3 +113,18 @@ def test_labelled_documents_and_texts_are_cleaned_as_well(tmp_path: Path, heedfu
     assert done.returncode == 0, done.stderr.decode()
     text = (tmp_path / "text" / "train.txt").read_text(encoding="utf-8")
     assert text.splitlines() == [*english[:50], "<b>Good</b> film.", "Très bien, dit-elle."]
+
+
+def test_what_is_near_a_line_of_other_files_is_left_out(folder: Path, heedful: Command) -> None:
+    sound = spoilt.sound()
+    (folder / "test.de").write_text("".join(f"{target.upper()}\n" for _, target in sound[100:107]), encoding="utf-8")
+    (folder / "other.tsv").write_text("".join(f"{source}\tx\n" for source, _ in sound[107:110]), encoding="utf-8")
+    against = ("--against", "test.de", "--against", "other.tsv")
+    for name, wanted in (("one", ("run.toml",)), ("two", ("--input", "train.tsv", "--from", "en", "--to", "de"))):
+        done = heedful("clean", *wanted, *against, "--out", name, "--json", cwd=folder)
+        assert done.returncode == 0, done.stderr.decode()
+        report = json.loads(done.stdout)["data.train[0]" if name == "one" else "input"]
+        kept = set((folder / name / "train-0.en").read_text(encoding="utf-8").splitlines())
+        assert not kept & {source for source, _ in sound[100:110]}
+        assert report["left_out"]["held_out"] >= 10
+        assert report["kept"] == len((folder / name / "train-0.en").read_text(encoding="utf-8").splitlines())

@@ -37,6 +37,14 @@ def clean(
     ] = None,
     from_: Annotated[str | None, typer.Option("--from", metavar="LANG", help="Language of the sources.")] = None,
     to: Annotated[str | None, typer.Option("--to", metavar="LANG", help="Language of the targets.")] = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--against",
+            metavar="FILE",
+            help="Leave out of training what is near a line of FILE, on either side; may be repeated.",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="A new folder for what is written.")] = None,
     as_json: options.Json = False,
 ) -> None:
@@ -44,7 +52,8 @@ def clean(
 
     Sides that are shifted or exchanged are put right, mojibake and markup
     are taken out; copies, other languages and near duplicates of validation
-    and test are left out. Beside it stand a report and a config.toml that
+    and test are left out, with --against those of any line of other files.
+    Beside it stand a report and a config.toml that
     `heedful train` takes at once. Test corpora stay as they are.
     """
     if out is None:
@@ -60,9 +69,11 @@ def clean(
     if config is not None:
         from heedful.config.load import load_any
 
-        reports = clean_run(load_any(config, overrides or []), out, say=note)
+        reports = clean_run(load_any(config, overrides or []), out, say=note, against=against or [])
     else:
-        reports = clean_files(_corpus(files or []), (from_ or "source", to or "target"), out, say=note)
+        reports = clean_files(
+            _corpus(files or []), (from_ or "source", to or "target"), out, say=note, against=against or []
+        )
     if as_json:
         write_line(report_json(reports))
         return

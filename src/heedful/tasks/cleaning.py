@@ -6,7 +6,7 @@ compared. The folder appears whole or not at all, and nothing is overwritten. Th
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -21,19 +21,22 @@ from heedful.data.cleaning import CleaningReport, clean_pairs, clean_text, rule_
 from heedful.data.corpus_faults import CorpusFaults, HeldOut, languages_of, whole_pair
 from heedful.data.labelled import Document, read_documents
 from heedful.data.line_faults import prevailing_language
-from heedful.data.readers import read_pairs
+from heedful.data.near_duplicates import NearDuplicates
+from heedful.data.readers import open_bytes, read_pairs
 from heedful.data.text_stream import held_out_names, read_test, read_train, read_validation
 from heedful.errors import DataError
 from heedful.files import publish_folder, write_new
 from heedful.tasks.translation.data import direction_of
 from heedful.tasks.translation.spoilt_corpora import sides_of
-from heedful.text.lines import one_line
+from heedful.text.lines import one_line, read_lines
 
 CONFIG, REPORT = "config.toml", "report.json"
 Reports = dict[str, CleaningReport]
 Say = Callable[[str], None]
 RunT = TypeVar("RunT", bound=AnyRun)
+T = TypeVar("T")
 _LONG_LINE = 40
+_TEXTS_AT_ONCE = 8192
 _NUM_TO_GUESS_FROM = 500
 
 
@@ -45,6 +48,8 @@ class _Work:
     final: Path
     reports: Reports
     say: Say
+    against: NearDuplicates
+    """Lines that neither side of a training pair may be near to."""
 
     def open(self, name: str) -> TextIO:
         return (self.folder / name).open("x", encoding="utf-8", errors="surrogatepass", newline="")
@@ -54,12 +59,16 @@ class _Work:
         return self.reports.setdefault(setting, CleaningReport())
 
 
-def clean_run(run: AnyRun, out: Path, *, say: Say) -> Reports:
-    """Write the cleaned corpora of a run to the new folder `out`, with a config for `heedful train` and a report."""
+def clean_run(run: AnyRun, out: Path, *, say: Say, against: Sequence[Path] = ()) -> Reports:
+    """Write the cleaned corpora of a run to the new folder `out`, with a config for `heedful train` and a report.
+
+    What is learned from loses everything that is near a line of the files `against` as well.
+    """
     reports: Reports = {}
+    noted = _noted(against)
 
     def fill(folder: Path) -> None:
-        work = _Work(folder, out, reports, say)
+        work = _Work(folder, out, reports, say, noted)
         match run:
             case ClassificationRun():
                 cleaned: AnyRun = _clean_documents(run, work)
@@ -75,19 +84,48 @@ def clean_run(run: AnyRun, out: Path, *, say: Say) -> Reports:
     return reports
 
 
-def clean_files(corpus: Corpus, data_languages: tuple[str, str], out: Path, *, say: Say) -> Reports:
+def clean_files(
+    corpus: Corpus, data_languages: tuple[str, str], out: Path, *, say: Say, against: Sequence[Path] = ()
+) -> Reports:
     """Write one corpus, cleaned, to the new folder `out`, with a report."""
     reports: Reports = {}
+    noted = _noted(against)
     data = DataConfig(
         source_language=data_languages[0], target_language=data_languages[1], train=[corpus], validation=[corpus]
     )
 
     def fill(folder: Path) -> None:
-        _clean_corpus(corpus, data, "train-0", "input", None, _Work(folder, out, reports, say))
+        _clean_corpus(corpus, data, "train-0", "input", HeldOut(), _Work(folder, out, reports, say, noted))
         write_new(folder / REPORT, report_json(reports).encode())
 
     publish_folder(out, fill)
     return reports
+
+
+def _noted(files: Sequence[Path]) -> NearDuplicates:
+    """Remember every line of some files, of a TSV file every column."""
+    noted, number = NearDuplicates(), 0
+    for path in files:
+        with open_bytes(path) as stream:
+            for line in read_lines(stream, str(path)):
+                for text in line.split("\t") if ".tsv" in path.suffixes else [line]:
+                    noted.note(text, number)
+                    number += 1
+    return noted
+
+
+def _apart_from(
+    texts: Iterable[T], sides: Callable[[T], Sequence[str]], noted: NearDuplicates, report: CleaningReport
+) -> Iterator[T]:
+    """Yield what has no side near a noted line; the others are taken from those kept, and counted."""
+    remaining = iter(texts)
+    while some := list(islice(remaining, _TEXTS_AT_ONCE)):
+        owners = [place for place, one in enumerate(some) for _ in sides(one)]
+        found = noted.find_many([side for one in some for side in sides(one)])
+        near = {owner for owner, number in zip(owners, found, strict=True) if number is not None}
+        report.num_kept -= len(near)
+        report.left_out["held_out"] += len(near)
+        yield from (one for place, one in enumerate(some) if place not in near)
 
 
 def report_json(reports: Reports) -> str:
@@ -144,7 +182,10 @@ def _clean_corpus(
     direction = direction_of(corpus, data)
     names = [f"{name}.{side}" for side in (direction if direction[0] != direction[1] else ("source", "target"))]
     with work.open(names[0]) as sources, work.open(names[1]) as targets:
-        for pair in clean_pairs(read, languages_of(*direction, read), held_out, report):
+        pairs = clean_pairs(read, languages_of(*direction, read), held_out, report)
+        if held_out is not None:  # what is learned from
+            pairs = _apart_from(pairs, lambda pair: (pair.source, pair.target), work.against, report)
+        for pair in pairs:
             sources.write(_line(pair.source))
             targets.write(_line(pair.target))
     _check_something_is_left(setting, report)
@@ -191,6 +232,8 @@ def _clean_labelled(
             report.num_read += 1
             text = clean_text(document.text, report)
             rule = rule_against_text(text, language, held_out)
+            if rule is None and held_out is not None and work.against.find(text) is not None:
+                rule = "held_out"
             if rule is not None:
                 report.left_out[rule] += 1
                 continue
@@ -232,7 +275,11 @@ def _clean_lines(content: bytes, name: str, setting: str, held_out: HeldOut | No
             report.num_read += 1
             text = line.decode("utf-8", errors="surrogateescape")  # bytes that are no UTF-8 come out as they went in
             cleaned = clean_text(text, report, is_markup_meant=True)
-            if held_out is not None and len(line) >= _LONG_LINE and held_out.find(cleaned) is not None:
+            if (
+                held_out is not None
+                and len(line) >= _LONG_LINE
+                and (held_out.find(cleaned) is not None or work.against.find(cleaned) is not None)
+            ):
                 report.left_out["held_out"] += 1
                 continue
             report.num_kept += 1

@@ -1,5 +1,7 @@
 """Near duplicates are found whatever their case and punctuation; different texts are not near."""
 
+import random
+
 from heedful.data.near_duplicates import NearDuplicates, normalised
 from tests.support.spoilt_corpora import sentences
 
@@ -33,3 +35,18 @@ def test_long_documents_are_compared_by_their_sketches() -> None:
         index.note(text, number)
     assert index.find(words[3][:-40] + "and so on") == 3
     assert index.find(" ".join(german for _, german, _ in sentences(60, 3))) is None
+
+
+def test_many_at_once_are_found_as_one_by_one() -> None:
+    index, draw = NearDuplicates(), random.Random(2)
+    noted = [english * 2 for english, _, _ in sentences(150)]
+    for number, text in enumerate(noted):
+        index.note(text, number)
+    texts = ["", "x", "short", *(german for _, german, _ in sentences(100))]
+    for text in noted:
+        place = draw.randrange(len(text))
+        texts += [text, text.upper(), text[:place] + draw.choice(["", "q", "an inserted passage "]) + text[place + 1 :]]
+    expected = [index.find(text) for text in texts]
+    assert index.find_many(texts) == expected
+    assert 300 < sum(number is not None for number in expected) < len(texts)
+    assert index.find_many([]) == []
