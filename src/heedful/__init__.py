@@ -20,7 +20,9 @@ __all__ = ["__version__", "load"]
 
 
 def load(models: "Models" = None, *, device: str | None = None, quantize: "Quantization | None" = "auto") -> Any:
-    """Load a model folder, or the model of a run folder; None, or "bundled", is the model that ships with the package.
+    """Load a model folder, or the model of a run folder; None, or "bundled", is the translator that ships.
+
+    "bundled-classifier" and "bundled-writer" are the other models that ship with the package.
 
     What comes back follows from what the model was trained for: a `Translator`, a `Classifier` or a `TextModel`. A list
     of translators becomes an ensemble, whose members decide every token together; they must share a tokenizer.

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import heedful as package
-from heedful.config.load import load_any
 from heedful.corpora.catalogue import PUBLIC_CORPORA
 from tests.support.commands import Command
 from tests.support.small_run import SmallRun
@@ -20,19 +19,19 @@ FETCHABLE = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("verb", "train"),
-    [("classify", "heedful train configs/imdb_linear.toml"), ("generate", "heedful train configs/enwik8_xl.toml")],
-)
-def test_without_a_model_the_way_to_one_is_said(verb: str, train: str, heedful: Command) -> None:
-    result = heedful(verb, "some words")
-    said = result.stderr.decode()
-    assert result.returncode == 2
-    assert said.startswith("error: `--model DIR` must name ")
-    assert "none ships with Heedful" in said
-    assert train in said
-    assert f"--model runs/{load_any(ROOT / train.split()[-1]).name}" in said
-    assert "heedful data " in said
+@pytest.mark.parametrize("verb", ["classify", "generate"])
+def test_without_a_model_the_one_that_ships_for_the_verb_answers(verb: str, heedful: Command, tmp_path: Path) -> None:
+    options = ("--seed", "1", "--max-tokens", "5") if verb == "generate" else ()
+    by_default, by_name, by_full_name = (
+        heedful(verb, "The film was", *model, *options, cwd=tmp_path)
+        for model in ((), ("--model", "bundled"), ("--model", f"bundled-{'writer' if options else 'classifier'}"))
+    )
+    assert by_default.returncode == 0, by_default.stderr.decode()
+    assert by_default.stdout == by_name.stdout == by_full_name.stdout
+    assert by_default.stdout.strip()
+    other = heedful(verb, "x", "--model", f"bundled-{'classifier' if options else 'writer'}", cwd=tmp_path)
+    assert other.returncode == 2
+    assert "here, but holds a " in other.stderr.decode()
 
 
 @pytest.mark.parametrize(("config", "corpus"), FETCHABLE, ids=lambda value: getattr(value, "stem", value))
@@ -111,6 +110,23 @@ def test_the_bundled_model_is_not_changed_by_tuning(heedful: Command, small_run:
     result = heedful("tune", "bundled", "--write", "--data", *files, "--from", "en", "--to", "de", cwd=tmp_path)
     assert result.returncode == 2
     assert "heedful export bundled --format int8 --out DIR" in result.stderr.decode()
+
+
+def test_every_verb_takes_the_other_models_that_ship_by_name(heedful: Command, tmp_path: Path) -> None:
+    (tmp_path / "texts").write_text("What a wonderful film.\nWhat a boring film.\n")
+    (tmp_path / "labels").write_text("pos\nneg\n")
+    scored = heedful("evaluate", "bundled-classifier", "--data", "texts", "labels", "--json", cwd=tmp_path)
+    assert scored.returncode == 0, scored.stderr.decode()
+    assert json.loads(scored.stdout)["documents"] == 2
+    read = heedful("evaluate", "bundled-writer", "--text", "texts", "--json", cwd=tmp_path)
+    assert read.returncode == 0, read.stderr.decode()
+    assert json.loads(read.stdout)["bits_per_byte"] > 0
+    explained = heedful("explain", "A dull film.", "--model", "bundled-classifier", cwd=tmp_path)
+    assert explained.returncode == 0, explained.stderr.decode()
+    copied = heedful("export", "bundled-writer", "--format", "int8", "--out", "copy", cwd=tmp_path)
+    assert copied.returncode == 0, copied.stderr.decode()
+    assert type(package.load("bundled-classifier")).__name__ == "Classifier"
+    assert type(package.load(tmp_path / "copy")).__name__ == "TextModel"
 
 
 def test_a_name_that_is_nearly_bundled_is_put_right(heedful: Command, tmp_path: Path) -> None:

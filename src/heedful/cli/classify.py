@@ -8,7 +8,7 @@ import typer
 
 from heedful.cli import options
 from heedful.cli.console import flush, open_stdin, warn, write_line
-from heedful.errors import UserError, count_of
+from heedful.errors import count_of
 
 if TYPE_CHECKING:
     from heedful.tasks.classification.classifier import Classification
@@ -22,7 +22,12 @@ def classify(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option("--model", "-m", metavar="DIR", help="A model folder, or a run folder, of a classifier."),
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="DIR",
+            help="A model folder, or a run folder, of a classifier; or bundled, the default.",
+        ),
     ] = None,
     as_json: options.Json = False,
     with_words: Annotated[
@@ -32,17 +37,13 @@ def classify(
 ) -> None:
     """Put a label on TEXT, or on stdin line by line.
 
+    The model that ships says whether a film review is positive or negative.
+
     Every input line gives exactly one output line: the label, a tab and its
     probability; an empty line gives an empty one. With --json, each line is an
     object with the probabilities of all labels and, for every word, its place
     and what the decision loses when it is hidden.
     """
-    if model is None:
-        raise UserError(
-            "`--model DIR` must name a classifier, because none ships with Heedful. Train one, for example on film "
-            "reviews, four minutes on a CPU: heedful data imdb, then heedful train configs/imdb_linear.toml. "
-            "Then give its run folder: --model runs/imdb_linear"
-        )
     from heedful.tasks.classification.classifier import load_classifier
     from heedful.text.lines import read_lines
 

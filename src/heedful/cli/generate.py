@@ -8,7 +8,6 @@ import typer
 
 from heedful.cli import options
 from heedful.cli.console import flush, is_terminal, open_stdin, write_bytes
-from heedful.errors import UserError
 
 
 def generate(
@@ -18,7 +17,12 @@ def generate(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option("--model", "-m", metavar="DIR", help="A model folder, or a run folder, of a language model."),
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="DIR",
+            help="A model folder, or a run folder, of a language model; or bundled, the default.",
+        ),
     ] = None,
     max_tokens: Annotated[
         int, typer.Option("--max-tokens", metavar="N", min=1, help="Symbols to write: bytes, or pieces.")
@@ -49,12 +53,6 @@ def generate(
     has it: of a model of bytes these are bytes. The model keeps what it has
     read, so a symbol costs the same however long the text gets.
     """
-    if model is None:
-        raise UserError(
-            "`--model DIR` must name a language model, because none ships with Heedful. Train one, for example on "
-            "Wikipedia, which wants a GPU: heedful data enwik8, then heedful train configs/enwik8_xl.toml. "
-            "Then give its run folder: --model runs/enwik8_xl. On a text of your own a small one learns on a CPU."
-        )
     from heedful.tasks.language_modeling.model import load_text_model
 
     text = open_stdin().read() if prompt == "-" else (prompt or "").encode("utf-8", errors="surrogateescape")

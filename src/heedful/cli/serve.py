@@ -17,7 +17,7 @@ def serve(
             "--model",
             "-m",
             metavar="DIR",
-            help="A model folder, a run folder, or bundled, the default; several are served by id.",
+            help="A model folder, a run folder, or bundled; several are served by id. By default all that ship.",
         ),
     ] = None,
     host: Annotated[

@@ -197,7 +197,8 @@ class TrainingConfig(Section):
 
     init_from: str | None = None
     """Start with the weights, the shape and the tokenizer of this model or run folder, or of a model by its name:
-    "bundled", the one that ships, or one that `heedful get` has fetched (to go on with a run use --resume)."""
+    "bundled", the one that ships for the run's task, or one that `heedful get` has fetched (to go on with a run use
+    --resume)."""
 
 
 class ValidationConfig(Section):

@@ -17,12 +17,11 @@ from heedful.serving.request_queue import Observer
 from heedful.serving.translating import TranslationEngine
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import WritingEngine
-from heedful.storage.locate import find_model_folder
+from heedful.storage.locate import bundled_models, find_model_folder
 from heedful.tasks.table import TASKS, task_name_of
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.text.language_detection import known_languages
 
-BUNDLED_ID = "bundled"
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _ENGINES: dict[str, Callable[[str, Any, Limits, Observer], Workplace]] = {
     engine.task: engine for engine in (TranslationEngine, LabellingEngine, WritingEngine)
@@ -110,16 +109,16 @@ def load_engines(
     say: Callable[[str], None],
     beside: Sequence[Workplace] = (),
 ) -> Engines:
-    """Load model folders, each for what it was trained for; none means the bundled translator."""
+    """Load model folders, each for what it was trained for; none means all that ship with the package."""
 
-    def load(model_id: str, folder: Path | None) -> Workplace:
+    def load(model_id: str, folder: Path) -> Workplace:
         task = task_name_of(folder)
         model = TASKS[task].load(folder, device=device, quantize=quantize, say=say)
         engine = _ENGINES[task](model_id, model, limits, observer(model_id))
         engine.warm_up()
         return engine
 
-    named: dict[str, Path | None] = {BUNDLED_ID: None}
+    named: dict[str, Path] = bundled_models()
     if folders:
         named = dict(zip(ids_of(folders), folders, strict=True))
     engines = [load(*model) for model in named.items()]

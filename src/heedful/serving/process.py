@@ -53,7 +53,7 @@ class Settings:
     """What the command line says."""
 
     models: Sequence[Path] = ()
-    """Model folders; none means the bundled model."""
+    """Model folders; none means the bundled models."""
 
     host: str = "127.0.0.1"
     port: int = 8000

@@ -1,8 +1,9 @@
 """Which folder is meant: a model folder, the model of a run, the bundled one, or a new place. No torch.
 
-Wherever a model is asked for, `bundled` names the one that ships with the package, and `OWNER/NAME` one that `heedful
-get` has fetched; a NAME alone is one of OPUS-MT's. A folder of such a name wins, as a path that exists always means
-itself.
+Wherever a model is asked for, `bundled` names the one that ships with the package for the task at hand, which is
+translation where nothing says otherwise; `bundled-classifier` and `bundled-writer` name the other two everywhere.
+`OWNER/NAME` is one that `heedful get` has fetched; a NAME alone is one of OPUS-MT's. A folder of such a name wins, as
+a path that exists always means itself.
 """
 
 import re
@@ -13,20 +14,28 @@ from heedful.errors import UserError, nearest
 from heedful.files import cache_folder
 
 BUNDLED = "bundled"
+BUNDLED_NAMES = {"translation": BUNDLED, "classification": "bundled-classifier", "language_modeling": "bundled-writer"}
+"""What the model that ships for a task is called where nothing says which task is meant."""
+
+_ASSETS = {"translation": "translator", "classification": "classifier", "language_modeling": "writer"}
 OPUS_MT = "Helsinki-NLP"
 """Who publishes the models of OPUS-MT."""
 _HUB_NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
-def find_model_folder(path: str | Path | None) -> Path:
-    """Return the model folder meant by `path`: itself, or `model/` in it when it is a run folder; None: the bundled."""
+def find_model_folder(path: str | Path | None, task: str = "translation") -> Path:
+    """Return the model folder meant by `path`: itself, or `model/` in it when it is a run folder.
+
+    None, or `bundled`, is the one that ships for `task`.
+    """
     if path is None or means_bundled(path):
-        return _bundled_or_refused()
+        return _bundled_or_refused(_task_meant(path, task))
     folder = Path(path)
     if not folder.exists() and (fetched := fetched_folder(str(path))) is not None and fetched.is_dir():
         return fetched
     if not folder.is_dir():
-        hint = f' Did you mean "{BUNDLED}", the model that ships?' if nearest(str(path), [BUNDLED]) else ""
+        close = nearest(str(path), list(BUNDLED_NAMES.values()))
+        hint = f' Did you mean "{close}", the model that ships?' if close else ""
         if not folder.parent.exists() and hub_name(str(path)) == str(path):
             hint = f" If it is the name of a model on a hub, fetch it first: heedful get {path}"
         raise UserError(f"The model folder {folder} must exist, but does not.{hint}")
@@ -38,8 +47,8 @@ def find_model_folder(path: str | Path | None) -> Path:
 
 
 def means_bundled(path: str | Path) -> bool:
-    """Tell whether `path` is the name of the model that ships, and no file or folder here."""
-    return str(path) == BUNDLED and not Path(path).exists()
+    """Tell whether `path` is the name of a model that ships, and no file or folder here."""
+    return str(path) in BUNDLED_NAMES.values() and not Path(path).exists()
 
 
 def models_folder() -> Path:
@@ -60,10 +69,16 @@ def fetched_folder(name: str) -> Path | None:
     return None if full is None else models_folder().joinpath(*full.split("/"))
 
 
-def bundled_folder() -> Path | None:
-    """Return the model folder that ships with the package, None when this installation has none."""
-    folder = Path(str(resources.files("heedful") / "assets" / "translator"))
+def bundled_folder(task: str = "translation") -> Path | None:
+    """Return the model folder that ships with the package for a task, None when this installation has none."""
+    folder = Path(str(resources.files("heedful") / "assets" / _ASSETS[task]))
     return folder if folder.is_dir() else None
+
+
+def bundled_models() -> dict[str, Path]:
+    """Return the models that ship with the package by their names, the translator first."""
+    others = {name: folder for task, name in BUNDLED_NAMES.items() if (folder := bundled_folder(task)) is not None}
+    return {BUNDLED: _bundled_or_refused("translation"), **others}
 
 
 def refuse_existing(path: Path) -> None:
@@ -72,8 +87,14 @@ def refuse_existing(path: Path) -> None:
         raise UserError(f"The folder {path} must not exist yet, but does. Choose another, or remove it.")
 
 
-def _bundled_or_refused() -> Path:
-    folder = bundled_folder()
+def _task_meant(path: str | Path | None, task: str) -> str:
+    """Return the task of a bundled model: what its full name says, else the one at hand."""
+    named = [its_task for its_task, name in BUNDLED_NAMES.items() if name == str(path) != BUNDLED]
+    return named[0] if named else task
+
+
+def _bundled_or_refused(task: str) -> Path:
+    folder = bundled_folder(task)
     if folder is None:
         raise UserError(
             "A model must be named with --model DIR, because this installation has no bundled one. "

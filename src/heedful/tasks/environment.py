@@ -13,8 +13,8 @@ from heedful.data.processes import num_cores
 from heedful.engines.int8.library import find_compiler
 from heedful.errors import HeedfulError
 from heedful.models.build import num_parameters
-from heedful.storage.descriptions import TranslatorDescription
-from heedful.storage.locate import bundled_folder
+from heedful.storage.descriptions import DESCRIPTIONS, TranslatorDescription
+from heedful.storage.locate import BUNDLED, BUNDLED_NAMES, bundled_folder
 from heedful.storage.model_folder import describe_model_folder
 from heedful.tasks.translation.load import directions_of
 
@@ -39,6 +39,7 @@ def describe_environment() -> dict[str, str]:
         "HEEDFUL_DATA": os.environ.get("HEEDFUL_DATA", "not set"),
         "HEEDFUL_CACHE": os.environ.get("HEEDFUL_CACHE", "not set"),
         "bundled model": _bundled_model(),
+        **{name: _other_bundled_model(task) for task, name in BUNDLED_NAMES.items() if name != BUNDLED},
     }
 
 
@@ -67,6 +68,15 @@ def _bundled_model() -> str:
     size = num_parameters(model.model, model.source_vocab_size, model.target_vocab_size)
     num_bytes = sum(file.stat().st_size for file in path.iterdir())
     return f"{path.name}: {pairs}; {size / 1e6:.1f} M parameters, {num_bytes / 1e6:.1f} MB"
+
+
+def _other_bundled_model(task: str) -> str:
+    """Say what a model that ships for another task than translation is, and how large it is."""
+    path = bundled_folder(task)
+    if path is None:
+        return "none"
+    num_bytes = sum(file.stat().st_size for file in path.iterdir())
+    return f"{path.name}: {DESCRIPTIONS[task].holder}, {num_bytes / 1e6:.1f} MB"
 
 
 def _cpu_name() -> str:

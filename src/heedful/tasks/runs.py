@@ -114,7 +114,7 @@ def shaped_like_its_start(config: ConfigT) -> ConfigT:
     """Return a config whose model has the shape of `training.init_from` wherever the config does not say another."""
     if config.training.init_from is None:
         return config
-    given = describe_model_folder(find_model_folder(config.training.init_from), DESCRIPTIONS[config.task])
+    given = describe_model_folder(find_model_folder(config.training.init_from, config.task), DESCRIPTIONS[config.task])
     shape = getattr(given, "model")  # noqa: B009 - every description has one, each of its own type
     written = {name: value for name, value in dict(config.model).items() if name in config.model.model_fields_set}
     if written.get("kind", getattr(shape, "kind", None)) != getattr(shape, "kind", None) and len(written) > 1:

@@ -259,9 +259,10 @@ def shorten(config: AnyClassifier, ids: Sequence[int]) -> Sequence[int]:
     return ids
 
 
-def load_classifier(model: str | Path, *, device: str | None = None) -> Classifier:
-    """Load a classifier from a model folder, or that of a run folder."""
-    return classifier_of(load_model_folder(find_model_folder(model), ClassifierDescription), choose_device(device))
+def load_classifier(model: str | Path | None = None, *, device: str | None = None) -> Classifier:
+    """Load a classifier from a model folder, or that of a run folder; None, or "bundled", is the one that ships."""
+    path = find_model_folder(model, "classification")
+    return classifier_of(load_model_folder(path, ClassifierDescription), choose_device(device))
 
 
 def classifier_of(folder: ModelFolder[ClassifierDescription], device: torch.device) -> Classifier:

@@ -154,7 +154,7 @@ def find_label_tokenizer(config: ClassificationRun, folder: Path, split: Split, 
     if has_begun(folder):
         path = folder / TOKENIZER
     elif given is not None:
-        path = Path(given) if Path(given).is_file() else find_model_folder(given) / TOKENIZER
+        path = Path(given) if Path(given).is_file() else find_model_folder(given, config.task) / TOKENIZER
         say(f"Taking the tokenizer {path}.")
     else:
         tokenizer = learn_tokenizer(config.tokenizer, (document.text for document in split.train), ())
@@ -177,7 +177,7 @@ def _new_model(config: ClassificationRun, data: ClassificationData, say: Say) ->
     if config.model.naive_bayes is not None:
         _count_ngrams(config, model, data, say)
     if config.training.init_from is not None:
-        given = load_model_folder(find_model_folder(config.training.init_from), ClassifierDescription)
+        given = load_model_folder(find_model_folder(config.training.init_from, config.task), ClassifierDescription)
         _check_alike(config, data, given.description)
         model.load_state_dict(dict(given.weights))
     return model

@@ -208,12 +208,14 @@ class TextModel:
         return segment_len, self.memory_len if memory_len is None else memory_len
 
 
-def load_text_model(path: str | Path, *, device: str | None = None, clamp_len: int | None = None) -> TextModel:
-    """Load the language model of a model folder, or of a run folder.
+def load_text_model(
+    path: str | Path | None = None, *, device: str | None = None, clamp_len: int | None = None
+) -> TextModel:
+    """Load the language model of a model folder, or of a run folder; None, or "bundled", is the one that ships.
 
     `clamp_len` is the longest distance that is told from longer ones; by default that of the model.
     """
-    folder = load_model_folder(find_model_folder(path), LanguageModelDescription)
+    folder = load_model_folder(find_model_folder(path, "language_modeling"), LanguageModelDescription)
     symbols = language_model_symbols(folder)
     chosen = choose_device(device)
     model = restore_model(folder).to(chosen)

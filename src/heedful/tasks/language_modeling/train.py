@@ -136,7 +136,7 @@ def find_symbols(config: LanguageModelRun, folder: Path, text: bytes, say: Say) 
     if has_begun(folder):
         return symbols_from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
     if config.training.init_from is not None:
-        given = find_model_folder(config.training.init_from)
+        given = find_model_folder(config.training.init_from, config.task)
         say(f"Taking the symbols and the first weights from {given}.")
         return language_model_symbols(load_model_folder(given, LanguageModelDescription))
     if isinstance(config.tokenizer, Bytes):
@@ -166,7 +166,7 @@ def _new_model(config: LanguageModelRun, symbols: Symbols) -> TextReader:
         config.model, vocab_size=symbols.vocab_size, generator=torch.Generator().manual_seed(config.seed)
     )
     if config.training.init_from is not None:
-        folder = load_model_folder(find_model_folder(config.training.init_from), LanguageModelDescription)
+        folder = load_model_folder(find_model_folder(config.training.init_from, config.task), LanguageModelDescription)
         check_same_shape(config.model, folder.description.model)
         model.load_state_dict(dict(folder.weights), strict=False)  # a shared matrix is stored under its first name only
     return model
