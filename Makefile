@@ -33,7 +33,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 	@echo "Ready: $(BIN)/heedful --help"
 
-demo: setup ## show the translator that ships with the package, in all six directions
+demo: setup ## show the models that ship with the package: translations in all six directions, a label, a text
 	@$(BIN)/heedful demo
 
 test: lint types browser ## lint, types and all tests

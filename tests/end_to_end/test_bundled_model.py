@@ -237,6 +237,15 @@ def test_the_demonstration_shows_all_directions_and_flags_what_is_beyond_it(heed
         assert f"\n{title}\n" in text
     assert text.count("warning: the model is unsure of this translation.") == len(OUT_OF_DOMAIN)
     assert max(len(line) for line in text.split("\n")) <= 200
+    for name in ("A letter", "News", "A technical text"):
+        [part] = re.findall(rf"\n{name}\n((?:  .*\n)+)", text)
+        assert re.findall(r"(?m)^  (\S.*)$", part) == [
+            "English", "into German", "into French", "into Chinese", "from German", "from French", "from Chinese",
+        ]  # fmt: skip
+        assert len(re.findall(r"(?m)^    \S", part)) >= 7
+    assert re.search(r"\n  pos \d+%\n    A warm and clever film", text)
+    assert re.search(r"\n  neg \d+%\n    What a waste of two hours\.\n", text)
+    assert re.search(r"\n  The city was founded in …\n    \S+ .*\w+ \w+", text)
     refused = heedful("demo", "--steps", "5")
     assert refused.returncode == 2
     assert refused.stderr.decode() == ("error: `--steps` must go with --train: the bundled model is trained already.\n")

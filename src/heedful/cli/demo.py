@@ -1,4 +1,4 @@
-"""`heedful demo`: what the bundled translator can do, or, with --train, a small model trained before your eyes."""
+"""`heedful demo`: what the bundled models can do, or, with --train, a small model trained before your eyes."""
 
 import math
 from collections.abc import Sequence
@@ -32,10 +32,11 @@ def demo(
         typer.Option("--steps", metavar="N", min=1, help="With --train: training steps; fewer are quicker and worse."),
     ] = None,
 ) -> None:
-    """Show the translator that ships with the package.
+    """Show the models that ship with the package.
 
-    Sentences in all six directions with their scores, alternatives, what the
-    model is unsure about, and text it is not made for. Needs no download.
+    Sentences and whole texts in all six directions, with scores, alternatives,
+    what the translator is unsure about, and text it is not made for; then a
+    label and a text written on. Needs no download.
     """
     if train:
         _train(Path("runs") if runs is None else runs, steps)
@@ -50,6 +51,8 @@ def demo(
 
 def _show(shown: "Demonstration") -> None:
     """Put everything on a page, what the model can do first."""
+    from heedful.storage.locate import bundled_models
+
     page = make_page()
     page.heading("The translator that ships with Heedful")
     page.say(
@@ -57,7 +60,9 @@ def _show(shown: "Demonstration") -> None:
         f"{shown.num_bytes / 1e6:.0f} MB. It loaded in {shown.load_seconds:.1f} s, and nothing leaves this machine."
     )
     _show_everyday(page, shown.everyday)
+    _show_texts(page, shown)
     _show_doubts(page, shown)
+    _show_others(page, shown)
     page.heading("Next")
     page.commands(
         [
@@ -67,7 +72,12 @@ def _show(shown: "Demonstration") -> None:
                 "everything shown here, for programs",
                 'heedful translate --to fr --json --n-best 5 "Are you tired?"',
             ),
-            ("see every head and every step of it in a browser", "heedful serve"),
+            (
+                "a label, and for programs the words that moved it",
+                'heedful classify "The story is slow at first, but the actors are wonderful."',
+            ),
+            ("a text written on", 'heedful generate "The city was founded in" --temperature 0.7'),
+            ("see every head and every step of all three in a browser", "heedful serve"),
             ("how good it is: fetch the test sentences, then score", "heedful data tatoeba"),
             ("", "heedful evaluate --config configs/tatoeba.toml"),
             ("train a small model before your eyes, in about a minute", "heedful demo --train"),
@@ -75,9 +85,10 @@ def _show(shown: "Demonstration") -> None:
             ("", "heedful train configs/multi30k_ende.toml"),
         ]
     )
-    page.heading("More about the model")
-    page.say("What it is good for, how good it is, and how it was made, stands in its model card:")
-    page.say(str(shown.model_folder / "README.md"))
+    page.heading("More about the models")
+    page.say("What each is good for, how good it is, and how it was made, stands in its model card:")
+    for folder in bundled_models().values():
+        page.say(str(folder / "README.md"))
 
 
 def _show_everyday(page: Page, translations: "Sequence[Translation]") -> None:
@@ -94,6 +105,33 @@ def _show_everyday(page: Page, translations: "Sequence[Translation]") -> None:
         by_direction.setdefault(title, []).append(it)
     for title, found in by_direction.items():
         page.translations(title, [(confidence(it.alternatives[0]), it.score, it.source, it.text) for it in found])
+
+
+def _show_texts(page: Page, shown: "Demonstration") -> None:
+    """Show whole texts: each in English once, then what became of it and of its other versions."""
+    from heedful.demo.bundled import LANGUAGES
+
+    page.heading("Whole texts")
+    page.say("A letter, a piece of news and a technical text, as the model has them: mistakes are left in.")
+    for name, translations in shown.texts.items():
+        page.texts(
+            name,
+            [
+                (LANGUAGES["en"], translations[0].source),
+                *((f"into {LANGUAGES[it.target_language or '']}", it.text) for it in translations[:3]),
+                *((f"from {LANGUAGES[it.source_language or '']}", it.text) for it in translations[3:]),
+            ],
+        )
+
+
+def _show_others(page: Page, shown: "Demonstration") -> None:
+    """Show the other two models at work."""
+    page.heading("A label")
+    page.say("A small Transformer has read film reviews, and says whether a text is positive or negative:")
+    page.texts("", [(f"{it.label} {it.probability or 0:.0%}", it.text) for it in shown.labelled])
+    page.heading("A text written on")
+    page.say("A small Transformer-XL has read an encyclopedia. It writes sentences; what they say is made up:")
+    page.texts("", [(shown.beginning + " …", shown.written)])
 
 
 def _show_doubts(page: Page, shown: "Demonstration") -> None:

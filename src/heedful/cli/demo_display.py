@@ -32,6 +32,9 @@ class Page(Protocol):
     def translations(self, title: str, rows: Sequence[tuple[float, float, str, str]]) -> None:
         """Show confidence, score, source and translation of each row."""
 
+    def texts(self, title: str, rows: Sequence[tuple[str, str]]) -> None:
+        """Show longer texts, each under what it is."""
+
     def alternatives(self, rows: Sequence[tuple[float, float, str]]) -> None:
         """Show probability, score and text of each row."""
 
@@ -76,6 +79,16 @@ class PlainPage:
         for confidence, score, source, text in rows:
             write_line(f"  {confidence:4.0%}  {score:6.2f}  {source}")
             write_line(f"                {text}")
+
+    def texts(self, title: str, rows: Sequence[tuple[str, str]]) -> None:
+        """Write each text under its name, indented, in lines of the page's width."""
+        if title:
+            write_line("")
+            write_line(title)
+        for name, text in rows:
+            write_line(f"  {name}")
+            for line in textwrap.wrap(text, _WIDTH - 4, break_long_words=False):
+                write_line(f"    {line}")
 
     def alternatives(self, rows: Sequence[tuple[float, float, str]]) -> None:
         """Write one line a row."""
@@ -146,6 +159,17 @@ class TerminalPage:
             percentage = Text(f"{confidence:.0%}", _colour(confidence))
             table.add_row(percentage, Text(f"{score:.2f}", "dim"), Text(source, "dim"), Text(text))
         self._console.print(table)
+
+    def texts(self, title: str, rows: Sequence[tuple[str, str]]) -> None:
+        """Print each text under its name."""
+        from rich.padding import Padding
+        from rich.text import Text
+
+        if title:
+            self._console.print(Text(f"\n{title}", "bold cyan"))
+        for name, text in rows:
+            self._console.print(Padding(Text(name, "dim"), (0, 2)))
+            self._console.print(Padding(Text(text), (0, 4)))
 
     def alternatives(self, rows: Sequence[tuple[float, float, str]]) -> None:
         """Draw a table with a bar for each probability."""

@@ -1,7 +1,8 @@
-"""The demonstration of the bundled model: what it says, what else it would have said, and where it doubts itself.
+"""The demonstration of the bundled models: what they say, what else they would have said, and where they doubt.
 
-Asks a `Translator` about sentences chosen here, and returns what was found; the command line shows it. The sentences
-are everyday ones, which the model is made for, and then some that it is not made for. Knows no model from the inside.
+Asks the translator about sentences chosen here and the texts of texts.py, the classifier for labels and the language
+model to write on, and returns what was found; the command line shows it. The sentences are everyday ones, which the
+translator is made for, and then some that it is not made for. Knows no model from the inside.
 The other demonstration, which trains a model of its own, is training_demo.py.
 """
 
@@ -12,7 +13,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from heedful.demo.texts import BEGINNING, DIRECTIONS, REVIEWS, TEXTS
 from heedful.storage.locate import find_model_folder
+from heedful.tasks.classification.classifier import Classification, load_classifier
+from heedful.tasks.language_modeling.model import load_text_model
 from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.translated import Alternative, Translation
 from heedful.tasks.translation.translator import Translator
@@ -71,6 +75,15 @@ class Demonstration:
 
     hard: list[Translation]
     out_of_domain: list[Translation]
+    texts: dict[str, list[Translation]]
+    """Whole texts by what they are, each in all directions."""
+
+    labelled: list[Classification]
+    """With the words that moved each decision."""
+
+    beginning: str
+    written: str
+    """What the language model wrote after the beginning."""
 
 
 def demonstrate(*, say: Callable[[str], None] | None = None) -> Demonstration:
@@ -87,7 +100,24 @@ def demonstrate(*, say: Callable[[str], None] | None = None) -> Demonstration:
         ambiguous=_ask(translator, *AMBIGUOUS[:2], [AMBIGUOUS[2]], n_best=5)[0],
         hard=[_ask(translator, source, target, [text])[0] for source, target, text in HARD],
         out_of_domain=[_ask(translator, source, target, [text])[0] for source, target, text in OUT_OF_DOMAIN],
+        texts={
+            name: [_ask(translator, source, target, [versions[source]])[0] for source, target in DIRECTIONS]
+            for name, versions in TEXTS.items()
+        },
+        labelled=list(load_classifier(device="cpu").classify_lines(REVIEWS, explain=True)),
+        beginning=BEGINNING,
+        written=write_on(BEGINNING),
     )
+
+
+def write_on(beginning: str, *, max_tokens: int = 90) -> str:
+    """Let the bundled language model write a text on, up to the end of a sentence where there is one."""
+    pieces = load_text_model(device="cpu").generate(
+        beginning, max_tokens=max_tokens, temperature=0.7, top_p=0.9, seed=1
+    )
+    text = b"".join(pieces).decode("utf-8", errors="replace").strip().split("\n")[0]
+    end = text.rfind(".") + 1
+    return text[:end] if end else text
 
 
 def confidence(alternative: Alternative) -> float:
