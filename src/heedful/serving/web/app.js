@@ -2,8 +2,8 @@
 
 import { html, render, useEffect } from "/insight/vendor/preact.js";
 import { useKeys } from "/insight/parts.js";
-import { failure, load, model, models } from "./served.js";
-import { change, follow, followAddress, language, OF_MODEL, queryWith, state } from "./state.js";
+import { failure, load, model, models, taskOf, tasks, VIEWS_OF } from "./served.js";
+import { change, EXAMPLES, follow, followAddress, language, OF_MODEL, queryWith, state } from "./state.js";
 import { followSentence } from "./tracing.js";
 import { AttentionPage } from "./views/attention.js";
 import { DecodingPage } from "./views/decoding.js";
@@ -20,11 +20,6 @@ const VIEWS = {
   translate: TranslatePage, attention: AttentionPage, decoding: DecodingPage, positions: PositionsPage,
   heads: HeadsPage, training: TrainingPage, learn: LearnPage, labels: LabelsPage, writing: WritingPage,
 };
-const VIEWS_OF = {
-  translation: ["translate", "attention", "decoding", "positions", "heads", "training", "learn"],
-  classification: ["labels", "training", "learn"],
-  language_modeling: ["writing", "training", "learn"],
-};
 
 /** The keys of views that have any beside those that work everywhere; others name their own where they are used. */
 const KEYS_OF = {
@@ -32,8 +27,23 @@ const KEYS_OF = {
   decoding: ["← →", "⇧ ← →", "⇧ ↑ ↓", "p"],
 };
 
-const shownViews = () => VIEWS_OF[model.value?.task] ?? [];
-const shownView = () => (shownViews().includes(state.view.value) ? state.view.value : shownViews()[0]);
+/** Those of every task that the server has a model for, then those of all. */
+const shownViews = () => [...tasks.value.flatMap((task) => VIEWS_OF[task]), "training", "learn"];
+
+/** The one asked for, unless the model has no such view. */
+function shownView() {
+  const task = taskOf(state.view.value);
+  const fits = shownViews().includes(state.view.value) && (task === null || task === model.value?.task);
+  return fits ? state.view.value : VIEWS_OF[model.value?.task]?.[0];
+}
+
+/** What going to a view changes: to that of another task goes its first model, with an example unless one has typed. */
+function changesFor(view) {
+  const task = taskOf(view);
+  if (task === null || task === model.value.task) return { view };
+  const isExample = Object.values(EXAMPLES).includes(state.text.value);
+  return { ...OF_MODEL, model: null, view, text: isExample ? EXAMPLES[task] : state.text.value };
+}
 
 function Bar() {
   const said = words();
@@ -45,8 +55,8 @@ function Bar() {
       <nav aria-label="Heedful">
         ${shownViews().map(
           (view) => html`<a
-            key=${view} href=${queryWith({ view })} aria-current=${view === shownView() ? "page" : null}
-            onClick=${(event) => follow(event, { view })}
+            key=${view} href=${queryWith(changesFor(view))} aria-current=${view === shownView() ? "page" : null}
+            onClick=${(event) => follow(event, changesFor(view))}
           >${said.views[view]}</a>`,
         )}
       </nav>
@@ -65,9 +75,8 @@ function Bar() {
 }
 
 function choose(id) {
-  const sameTask = models.value.find((one) => one.id === id)?.task === model.value.task;
-  change({ ...OF_MODEL, model: id });
-  if (!sameTask) state.view.value = shownViews()[0];
+  const { task } = models.value.find((one) => one.id === id);
+  change({ ...changesFor(task === model.value.task ? state.view.value : VIEWS_OF[task][0]), ...OF_MODEL, model: id });
 }
 
 /** [ and ] go through the views; letters typed into a field are left alone. */
@@ -76,7 +85,7 @@ function onKey(event) {
   const move = { "[": -1, "]": 1 }[event.key];
   if (!move) return;
   const views = shownViews();
-  state.view.value = views[(views.indexOf(shownView()) + move + views.length) % views.length];
+  change(changesFor(views[(views.indexOf(shownView()) + move + views.length) % views.length]));
 }
 
 function App() {

@@ -8,10 +8,23 @@ export const models = signal([]);
 export const languages = signal([]);
 export const failure = signal(null);
 
-/** The model the page is about: the one the state names, else the first. */
+/** The views of each task. Those of several tasks belong to none of them. */
+export const VIEWS_OF = {
+  translation: ["translate", "attention", "decoding", "positions", "heads"],
+  classification: ["labels"],
+  language_modeling: ["writing"],
+};
+export const taskOf = (view) => Object.keys(VIEWS_OF).find((task) => VIEWS_OF[task].includes(view)) ?? null;
+const firstFor = (task) => models.value.find((one) => one.task === task);
+
+/** The model the page is about: the one the state names, else the first that the view can show, else the first. */
 export const model = computed(
-  () => models.value.find((one) => one.id === state.model.value) ?? models.value[0] ?? null,
+  () => models.value.find((one) => one.id === state.model.value)
+    ?? firstFor(taskOf(state.view.value)) ?? models.value[0] ?? null,
 );
+
+/** The tasks there are models for. */
+export const tasks = computed(() => Object.keys(VIEWS_OF).filter(firstFor));
 
 /** The languages the model reads, each with those it can be put into. */
 export const directions = computed(() => {

@@ -5,7 +5,13 @@ import { batch, effect, signal } from "/insight/vendor/preact.js";
 
 const LONGEST_IN_ADDRESS = 4000; // characters of a text as an address spells them; servers refuse lines of 64 kB
 const [MOST_CHANGES, SPAN] = [50, 5000]; // of the address, within so many milliseconds; browsers refuse a few hundred
-const EXAMPLE = "Where is the nearest station, please?";
+
+/** What stands in the field before anybody has typed. */
+export const EXAMPLES = {
+  translation: "Where is the nearest station, please?",
+  classification: "The story is slow at first, but the actors are wonderful.",
+  language_modeling: "The city was founded in",
+};
 
 const word = (fallback) => ({ fallback, read: (text) => text, write: (value) => value });
 const number = (fallback) => ({
@@ -27,7 +33,7 @@ const numbers = {
 const FIELDS = {
   view: word("translate"),
   model: word(null),
-  text: word(EXAMPLE),
+  text: word(EXAMPLES.translation),
   source: word("auto"),
   target: word(null),
   beam: number(null),

@@ -45,9 +45,9 @@ export const chapter = {
     {
       say: {
         en:
-          "Heedful trains both from your own texts. Serve such a model beside this one, and the page gains the " +
-          "views “Classify” and “Write”.",
-        zh: "Heedful 能用您自己的文本训练这两种模型。把它和这个模型一起部署，页面上就会多出“分类”和“续写”视图。",
+          "A small one of each ships with Heedful and can be tried in the views “Classify” and “Write”. Both were " +
+          "trained on a processor within the hour; Heedful trains others from your own texts.",
+        zh: "Heedful 自带这两种模型各一个小的，可以在“分类”和“续写”视图里试用。它们都是用普通处理器在一小时内训练出来的；您也可以用自己的文本训练别的。",
       },
     },
   ],

@@ -44,6 +44,7 @@ export function followQuestion() {
     attempts.value; // a new attempt asks again
     const request = asked.value;
     const before = answer.peek();
+    if (model.value?.task !== "translation") return undefined; // on the way to a view of another task
     if (before.request === request && before.status === "ready") return undefined;
     if (!question.peek().q.trim()) {
       answer.value = { ...NOTHING, request };

@@ -2,6 +2,7 @@
 
 import { html, useState } from "/insight/vendor/preact.js";
 import { Slider } from "/insight/parts.js";
+import { EXAMPLES } from "../../state.js";
 import { modelFor, useAnswer } from "../traces.js";
 import { chapterWords } from "../words.js";
 import { Bars, Figure } from "./frame.js";
@@ -50,7 +51,7 @@ export function MemoryFigure() {
   const writer = modelFor("language_modeling");
   return html`
     <${Figure} name="memory" caption=${caption}
-      open=${writer && (() => ({ view: "writing", model: writer.id }))}>${() => html`
+      open=${writer && (() => ({ view: "writing", model: writer.id, text: EXAMPLES[writer.task] }))}>${() => html`
       <svg class="segments" viewBox=${`0 0 ${count * CELL} ${height}`} role="img" aria-label=${caption()}>
         ${[...Array(SEGMENTS - 1).keys()].map((border) => html`<line key=${border} class="border" y1="0" y2=${height}
           x1=${(border + 1) * segment * CELL} x2=${(border + 1) * segment * CELL} />`)}
