@@ -6,6 +6,7 @@ the message names the chapter: another sentence in its file, found with the page
 
 import functools
 import math
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -21,7 +22,7 @@ from tests.support.traced_sentence import asked_about, layers_of
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., AbstractContextManager[Any]]
-NUM_CHAPTERS = 12
+NUM_CHAPTERS = 15
 KEY, STATION = "I have lost my key.", "Where is the next station, please?"
 
 # All figures of all chapters, each with its chapter and what the page's own rules find for it.
@@ -270,3 +271,53 @@ def test_most_heads_can_be_spared(bundled_server: ServerProcess) -> None:
         changes = asked_about(bundled_server, asked(bundled_server, text), "heads")["heads"]
         lost = np.concatenate([-np.array(changes[kind]).ravel() for kind in ("encoder", "decoder", "cross")])
         assert np.median(lost) < lost.max() / 10, f"chapter 'seeing': without any head {text!r} loses much."
+
+
+def numbers_in(page: Any) -> list[list[float]]:
+    """The numbers of the table in the figure that is shown, row by row."""
+    rows = page.locator("aside .sums tbody tr").all_inner_texts()
+    return [[float(found) for found in re.findall(r"-?\d+(?:\.\d+)?", row.replace("\u2212", "-"))] for row in rows]
+
+
+def test_a_film_is_recommended_by_its_dot_product(bundled_server: ServerProcess, visited: Visit) -> None:
+    with visited(bundled_server, "?view=learn&chapter=2") as page:
+        page.wait_for_selector("aside [data-figure=taste]")
+        for _ in range(2):  # as it is, and with another taste
+            viewer = [float(slider.input_value()) for slider in page.locator("aside input[type=range]").all()]
+            *films, shown = np.array(numbers_in(page)).T
+            sums = np.array(viewer) @ np.array(films)
+            np.testing.assert_allclose(shown, sums, atol=0.006)
+            names = page.locator("aside .sums tbody th").all_inner_texts()
+            assert names[int(np.argmax(sums))] in page.inner_text("aside figcaption")
+            page.locator("aside input[type=range]").first.focus()
+            page.keyboard.press("Home")
+        assert np.argmax(sums) != 0, "who hates action is not sent to The Chase"
+
+
+def test_a_soft_look_up_finds_a_sum_of_values(bundled_server: ServerProcess, visited: Visit) -> None:
+    with visited(bundled_server, "?view=learn&chapter=3") as page:
+        page.wait_for_selector("aside [data-figure=lookup]")
+        for length in ("End", "Home"):
+            page.locator("aside input[type=range]").nth(1).focus()
+            page.keyboard.press(length)
+            sharpness = 80 if length == "End" else 0
+            rows = numbers_in(page)
+            angles = np.array([(12 - row[0]) * math.tau / 24 for row in rows])
+            weights = np.exp(sharpness * (np.cos(angles) - 1))
+            weights /= weights.sum()
+            np.testing.assert_allclose([row[3] for row in rows], weights, atol=0.001)
+            found = float(weights @ [row[4] for row in rows])
+            assert f"{found:.1f}" in page.inner_text("aside figcaption")
+
+
+def test_a_turned_hand_points_at_the_later_position(bundled_server: ServerProcess, visited: Visit) -> None:
+    with visited(bundled_server, "?view=learn&chapter=8") as page:
+        page.locator(".paragraph").nth(3).click()
+        page.wait_for_selector("aside [data-figure=circle] .kept")
+        rate = 10000 ** (-80 / 512)
+        rows = numbers_in(page)
+        assert [row[0] for row in rows] == [5, 9]
+        for position, sine, cosine in rows:
+            assert (sine, cosine) == pytest.approx((math.sin(position * rate), math.cos(position * rate)), abs=0.006)
+        said = page.inner_text("aside figcaption").replace("\u2212", "-")
+        assert said.count(f"{math.sin(9 * rate):.2f}") == 2

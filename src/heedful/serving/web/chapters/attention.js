@@ -30,8 +30,8 @@ export const chapter = {
         en:
           "Nobody told the model which German word belongs to which English word. It found out because looking at " +
           "the right place makes the next word easier to guess. The figure shows the head that does this most " +
-          "clearly; what a head is comes two chapters later.",
-        zh: "没有人告诉过模型哪个德语词对应哪个英语词。它自己发现了这一点，因为看对了地方，下一个词就更容易猜中。图里画的是做得最清楚的那个头；什么是头，再过两章就讲到。",
+          "clearly; a later chapter says what a head is.",
+        zh: "没有人告诉过模型哪个德语词对应哪个英语词。它自己发现了这一点，因为看对了地方，下一个词就更容易猜中。图里画的是做得最清楚的那个头；什么是头，后面有一章专门讲。",
       },
       figure: { kind: "lines", ...KEY, rule: "bestAligning", row: "meinen" },
     },

@@ -6,7 +6,9 @@ import { tokensOf, useBetween, useNamed } from "/insight/attention_map.js";
 import { headOf, spelled, unpack } from "/insight/drawing.js";
 import { headFor, usesIn } from "./figures/attention.js";
 import { useCell } from "./figures/cell.js";
+import { cosine, sine } from "./figures/circle.js";
 import { usePositions } from "./figures/positions.js";
+import { lookUp, tastes, VALUES } from "./figures/products.js";
 import { useBoth } from "./figures/search.js";
 import { useReference } from "./figures/training.js";
 import { largest, least, placeOf } from "./rules.js";
@@ -140,6 +142,35 @@ function sharpestIsWorth(figure) {
   return { answers: [weighed], about: said.place(sharp), options };
 }
 
+function recommended(figure) {
+  const said = chapterWords().taste;
+  const sums = tastes(figure.viewer);
+  const options = sums.map((sum, at) => ({
+    text: said.films[at], isRight: at === largest(sums), said: said.sumIs(decimal(sum)),
+  }));
+  const about = figure.viewer.map((taste, at) => `${said.qualities[at]} ${decimal(taste, 1)}`).join(said.comma);
+  return { answers: [], about, options };
+}
+
+function lookedUp(figure) {
+  const { found } = lookUp(figure.hour, figure.sharpness);
+  const offered = [0, Math.min(...VALUES), found, Math.max(...VALUES)];
+  const options = offered.map((value) => ({ text: `${decimal(value, 1)} °C`, isRight: value === found, said: "" }));
+  return { answers: [], options };
+}
+
+function sameSine(figure) {
+  const said = chapterWords().circle;
+  const offered = [6, 10, 17, 20];
+  const gaps = offered.map((position) => -Math.abs(sine(position) - sine(figure.position)));
+  const options = offered.map((position, at) => ({
+    text: String(position), isRight: at === largest(gaps),
+    said: said.are(decimal(sine(position)), decimal(cosine(position))),
+  }));
+  return { answers: [], about: decimal(sine(figure.position)), options };
+}
+
 export const EXERCISES = {
   nextToken, lookedAt, topScore, hidden, alikePosition, decoderRuns, worstToken, moreProbable, reach, sharpestIsWorth,
+  recommended, lookedUp, sameSine,
 };

@@ -5,6 +5,8 @@ import { html } from "/insight/vendor/preact.js";
 export const FORMULAS = {
   attention: html`y<sub>i</sub> = Σ<sub>j</sub> w<sub>ij</sub> v<sub>j</sub>, Σ<sub>j</sub> w<sub>ij</sub> = 1`,
   product: html`Attention(Q, K, V) = softmax(Q Kᵀ / √d<sub>k</sub>) V`,
+  dot: html`q · k = q<sub>1</sub>k<sub>1</sub> + q<sub>2</sub>k<sub>2</sub> + … + q<sub>d</sub>k<sub>d</sub>`,
+  rotation: html`sin(p + k) = sin(p) cos(k) + cos(p) sin(k)`,
   heads: html`MultiHead = Concat(head<sub>1</sub>, …, head<sub>h</sub>) W<sup>O</sup>`,
   mask: html`softmax(…, −∞, …): e<sup>−∞</sup> = 0`,
   positions: html`PE(p, 2i) = sin(p / 10000<sup>2i/d</sup>), PE(p, 2i+1) = cos(p / 10000<sup>2i/d</sup>)`,

@@ -2,11 +2,14 @@
 
 import { html } from "/insight/vendor/preact.js";
 import { chapter as attention } from "./attention.js";
+import { chapter as circle } from "./circle.js";
 import { chapter as heads } from "./heads.js";
+import { chapter as lookup } from "./lookup.js";
 import { chapter as masks } from "./masks.js";
 import { chapter as memory } from "./memory.js";
 import { chapter as positions } from "./positions.js";
 import { chapter as product } from "./product.js";
+import { chapter as recommender } from "./recommender.js";
 import { chapter as relatives } from "./relatives.js";
 import { chapter as search } from "./search.js";
 import { chapter as seeing } from "./seeing.js";
@@ -15,8 +18,10 @@ import { chapter as stack } from "./stack.js";
 import { chapter as training } from "./training.js";
 import { HeatFigure, LinesFigure } from "./figures/attention.js";
 import { CellFigure } from "./figures/cell.js";
+import { CircleFigure } from "./figures/circle.js";
 import { HeadsFigure } from "./figures/heads.js";
 import { OrderFigure, PositionsFigure } from "./figures/positions.js";
+import { LookupFigure, TasteFigure } from "./figures/products.js";
 import { MemoryFigure, PoolingFigure } from "./figures/relatives.js";
 import { PenaltyFigure, SearchFigure } from "./figures/search.js";
 import { SequenceFigure, TemperatureFigure } from "./figures/sequence.js";
@@ -25,14 +30,16 @@ import { LossFigure, ScheduleFigure, SmoothingFigure } from "./figures/training.
 import { WorthFigure } from "./figures/worth.js";
 
 export const CHAPTERS = [
-  sequence, attention, product, heads, masks, positions, stack, training, search, relatives, memory, seeing,
+  sequence, attention, recommender, lookup, product, heads, masks, positions, circle, stack, training, search,
+  relatives, memory, seeing,
 ];
 
 const FIGURES = {
-  cell: CellFigure, heads: HeadsFigure, heat: HeatFigure, lines: LinesFigure, loss: LossFigure, memory: MemoryFigure,
-  order: OrderFigure, penalty: PenaltyFigure, pooling: PoolingFigure, positions: PositionsFigure,
+  cell: CellFigure, circle: CircleFigure, heads: HeadsFigure, heat: HeatFigure, lines: LinesFigure,
+  lookup: LookupFigure, loss: LossFigure, memory: MemoryFigure, order: OrderFigure, penalty: PenaltyFigure,
+  pooling: PoolingFigure, positions: PositionsFigure,
   schedule: ScheduleFigure, search: SearchFigure, sequence: SequenceFigure, smoothing: SmoothingFigure,
-  stack: StackFigure, temperature: TemperatureFigure, worth: WorthFigure,
+  stack: StackFigure, taste: TasteFigure, temperature: TemperatureFigure, worth: WorthFigure,
 };
 
 export const Shown = ({ figure }) => html`<${FIGURES[figure.kind]} key=${JSON.stringify(figure)} figure=${figure} />`;

@@ -109,6 +109,24 @@ const WORDS = {
       now: "read now", kept: "kept from before", forgotten: "out of reach",
       reach: (count) => `Through its layers the last symbol can hear from ${count} symbols before the segment.`,
     },
+    taste: {
+      film: "film", films: ["The Chase", "The Wedding", "The Farce", "The Siege"], comma: ", ",
+      qualities: ["action", "romance", "humour"], likes: (quality) => `likes ${quality}`, sum: "dot product",
+      best: (film, sum) => `Recommended: ${film}, with a dot product of ${sum}.`,
+      sumIs: (sum) => `Its dot product is ${sum}.`,
+    },
+    lookup: {
+      key: "key", value: "value", weight: "weight", query: "query", length: "length of the query",
+      hour: (hour) => `${Math.floor(hour)}:${hour % 1 ? "30" : "00"}`,
+      found: (hour, value) => `Asked for ${WORDS.en.lookup.hour(hour)}, it finds ${value} °C.`,
+    },
+    circle: {
+      position: "position", distance: "distance",
+      one: (position) => `Position ${position} on one wave of the table; a turn takes 26.5 positions.`,
+      both: (later, sine, rotated) =>
+        `The sine of position ${later} is ${sine}; from sine and cosine of the first one, turned, it is ${rotated}.`,
+      are: (sine, cosine) => `Its sine is ${sine}, its cosine ${cosine}.`,
+    },
     worth: {
       title: "What the translation loses without each head; one row for each layer",
       change: (value) => `log-probability ${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(2)}`,
@@ -205,6 +223,22 @@ const WORDS = {
     memory: {
       layers: "层数", segment: "每段的符号数", now: "正在读", kept: "留下的记忆", forgotten: "够不到了",
       reach: (count) => `经过各层的传递，最后一个符号能听到本段之前 ${count} 个符号的消息。`,
+    },
+    taste: {
+      film: "电影", films: ["《追逐》", "《婚礼》", "《闹剧》", "《围城之战》"], comma: "、",
+      qualities: ["动作", "爱情", "幽默"], likes: (quality) => `喜欢${quality}`, sum: "点积",
+      best: (film, sum) => `推荐${film}，点积为 ${sum}。`, sumIs: (sum) => `它的点积是 ${sum}。`,
+    },
+    lookup: {
+      key: "键", value: "值", weight: "权重", query: "查询", length: "查询的长度",
+      hour: (hour) => `${Math.floor(hour)}:${hour % 1 ? "30" : "00"}`,
+      found: (hour, value) => `问 ${WORDS.zh.lookup.hour(hour)}，查到 ${value} °C。`,
+    },
+    circle: {
+      position: "位置", distance: "距离",
+      one: (position) => `位置表中一个波上的位置 ${position}；转一圈要 26.5 个位置。`,
+      both: (later, sine, rotated) => `位置 ${later} 的正弦是 ${sine}；由前一个位置的正弦和余弦转过去算，得 ${rotated}。`,
+      are: (sine, cosine) => `它的正弦是 ${sine}，余弦是 ${cosine}。`,
     },
     worth: {
       title: "去掉每个头，译文各损失多少；每层一行",
