@@ -28,7 +28,7 @@ VIEWS = {
     "positions": ("target=de", "canvas"),
     "heads": (f"{SENTENCE}&off=cross.1.4,cross.1.0,cross.1.1", "button"),
     "training": ("run=example&checkpoint=1250&target=de", "canvas"),
-    "learn": ("chapter=1", "figure, canvas, main"),
+    "learn": ("chapter=3", "figure, canvas, main"),
 }
 
 

@@ -5,24 +5,30 @@ the message names the chapter: another sentence in its file, found with the page
 """
 
 import functools
+import json
 import math
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+import torch
+from benchmarks.digit_networks import START, DigitNetwork, exact
 from benchmarks.load import ServerProcess
 
+import heedful
 from heedful.insight.wire import from_array
 from tests.support.traced_sentence import asked as trace_of
 from tests.support.traced_sentence import asked_about, layers_of
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., AbstractContextManager[Any]]
-NUM_CHAPTERS = 15
+NUM_CHAPTERS = 17
+PAGE = Path(heedful.__file__).parent / "serving" / "web"
 KEY, STATION = "I have lost my key.", "Where is the next station, please?"
 
 # All figures of all chapters, each with its chapter and what the page's own rules find for it.
@@ -82,7 +88,8 @@ def looks_at(payload: dict[str, Any], head: dict[str, Any], word: str) -> str:
 # The figures among the given elements in which nothing can be seen: no row, no line, no canvas of more than one colour.
 UNPAINTED = """(figures) => {
   const drawn =
-    ".bars i, .sums td, .links path, .segments circle, .orders dd, .found .chip, .squares span, .flow .stage";
+    ".bars i, .sums td, .links path, .segments circle, .orders dd, .found .chip, .squares span, .flow .stage, "
+    + "[data-network] .chip";
   const isMixed = (canvas) => {
     const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
     copy.drawImage(canvas, 0, 0);
@@ -163,7 +170,7 @@ def test_keys_and_links_lead_through_the_chapters(bundled_server: ServerProcess,
 
 
 def test_scrolling_reads_on(bundled_server: ServerProcess, visited: Visit) -> None:
-    with visited(bundled_server, "?view=learn&chapter=1") as page:
+    with visited(bundled_server, "?view=learn&chapter=3") as page:
         page.wait_for_selector("aside .figure[data-ready=true]")
         count = page.locator(".paragraph").count()
         page.mouse.move(500, 500)
@@ -175,7 +182,7 @@ def test_a_figure_opens_in_its_view(
     bundled_server: ServerProcess, visited: Visit, figures: list[dict[str, Any]]
 ) -> None:
     payload = asked(bundled_server, KEY)
-    with visited(bundled_server, "?view=learn&chapter=1") as page:
+    with visited(bundled_server, "?view=learn&chapter=3") as page:
         page.wait_for_selector("aside .figure[data-ready=true]")
         link = page.locator("aside .open")
         promised = parse_qs(urlsplit(link.get_attribute("href")).query)
@@ -192,7 +199,7 @@ def test_a_figure_opens_in_its_view(
 
 
 def test_an_exercise_takes_the_right_and_refuses_the_wrong(bundled_server: ServerProcess, visited: Visit) -> None:
-    with visited(bundled_server, "?view=learn&chapter=1") as page:
+    with visited(bundled_server, "?view=learn&chapter=3") as page:
         exercise = page.locator(".exercise")
         exercise.locator(".at").click()
         page.wait_for_selector("aside .covered")
@@ -280,7 +287,7 @@ def numbers_in(page: Any) -> list[list[float]]:
 
 
 def test_a_film_is_recommended_by_its_dot_product(bundled_server: ServerProcess, visited: Visit) -> None:
-    with visited(bundled_server, "?view=learn&chapter=2") as page:
+    with visited(bundled_server, "?view=learn&chapter=4") as page:
         page.wait_for_selector("aside [data-figure=taste]")
         for _ in range(2):  # as it is, and with another taste
             viewer = [float(slider.input_value()) for slider in page.locator("aside input[type=range]").all()]
@@ -295,7 +302,7 @@ def test_a_film_is_recommended_by_its_dot_product(bundled_server: ServerProcess,
 
 
 def test_a_soft_look_up_finds_a_sum_of_values(bundled_server: ServerProcess, visited: Visit) -> None:
-    with visited(bundled_server, "?view=learn&chapter=3") as page:
+    with visited(bundled_server, "?view=learn&chapter=5") as page:
         page.wait_for_selector("aside [data-figure=lookup]")
         for length in ("End", "Home"):
             page.locator("aside input[type=range]").nth(1).focus()
@@ -311,7 +318,7 @@ def test_a_soft_look_up_finds_a_sum_of_values(bundled_server: ServerProcess, vis
 
 
 def test_a_turned_hand_points_at_the_later_position(bundled_server: ServerProcess, visited: Visit) -> None:
-    with visited(bundled_server, "?view=learn&chapter=8") as page:
+    with visited(bundled_server, "?view=learn&chapter=10") as page:
         page.locator(".paragraph").nth(3).click()
         page.wait_for_selector("aside [data-figure=circle] .kept")
         rate = 10000 ** (-80 / 512)
@@ -321,3 +328,29 @@ def test_a_turned_hand_points_at_the_later_position(bundled_server: ServerProces
             assert (sine, cosine) == pytest.approx((math.sin(position * rate), math.cos(position * rate)), abs=0.006)
         said = page.inner_text("aside figcaption").replace("\u2212", "-")
         assert said.count(f"{math.sin(9 * rate):.2f}") == 2
+
+
+def test_the_digit_networks_write_in_a_browser_what_they_write_in_torch(
+    bundled_server: ServerProcess, visited: Visit
+) -> None:
+    held = json.loads((PAGE / "chapters" / "digits.json").read_text(encoding="utf-8"))
+    wanted = {}
+    for name, looks_back in (("vector", False), ("attention", True)):
+        model = DigitNetwork(looks_back=looks_back)
+        model.load_state_dict({key: torch.tensor(from_array(one)) for key, one in held[name]["weights"].items()})
+        for length in (3, 12):
+            assert exact(model.eval(), length) == pytest.approx(held[name]["exact"][length - 1], abs=0.01)
+        written = torch.tensor([[START]])
+        for _ in range(12):
+            logits = model(torch.tensor([[int(digit) for digit in "314159265358"]]), written)
+            written = torch.cat([written, logits[:, -1:].argmax(dim=-1)], dim=1)
+        wanted[name] = "".join(str(digit) for digit in written[0, 1:].tolist() if digit < START)
+    assert wanted["attention"] == "314159265358" != wanted["vector"]
+    with visited(bundled_server, "?view=learn&chapter=2") as page:
+        for name, digits in wanted.items():
+            page.wait_for_selector(f"aside [data-network={name}] .chip")
+            shown = "".join(page.locator(f"aside [data-network={name}] .chip").all_inner_texts())
+            assert shown.replace("?", "")[: len(digits)] == digits
+        page.locator("aside .figure input").fill("42")
+        page.wait_for_function("document.querySelectorAll('aside [data-network=vector] .chip').length === 2")
+        assert page.locator("aside [data-network=vector] .chip").all_inner_texts() == ["4", "2"]

@@ -82,5 +82,5 @@ def test_its_decoding_is_shown_without_self_attention(server: ServerProcess, vis
 
 
 def test_chapters_about_a_transformer_say_that_it_is_none(server: ServerProcess, visited: Visit) -> None:
-    with visited(server, f"?view=learn&chapter=5&{QUERY}") as page:
+    with visited(server, f"?view=learn&chapter=7&{QUERY}") as page:
         page.get_by_text("a part of a Transformer that the chosen model does not have").first.wait_for()

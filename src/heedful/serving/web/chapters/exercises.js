@@ -7,6 +7,7 @@ import { headOf, spelled, unpack } from "/insight/drawing.js";
 import { headFor, usesIn } from "./figures/attention.js";
 import { useCell } from "./figures/cell.js";
 import { cosine, sine } from "./figures/circle.js";
+import { useDigits, write } from "./figures/digits.js";
 import { usePositions } from "./figures/positions.js";
 import { lookUp, tastes, VALUES } from "./figures/products.js";
 import { useBoth } from "./figures/search.js";
@@ -170,7 +171,29 @@ function sameSine(figure) {
   return { answers: [], about: decimal(sine(figure.position)), options };
 }
 
+function rightAtLength(figure) {
+  const answer = useDigits();
+  if (!isReady(answer)) return { answers: [answer] };
+  const share = (part) => Math.round(100 * part);
+  const { exact } = answer.data[figure.networks[0]];
+  const right = share(exact[figure.length - 1]);
+  const offered = [...new Set([right, share(exact[figure.length - 5]), 50, 99])].sort((a, b) => a - b);
+  const options = offered.map((value) => ({ text: String(value), isRight: value === right, said: "" }));
+  return { answers: [answer], about: String(figure.length), options };
+}
+
+function lookedBack(figure) {
+  const answer = useDigits();
+  if (!isReady(answer)) return { answers: [answer] };
+  const digits = [...figure.digits];
+  const weights = write(answer.data.attention, digits.map(Number)).looks[2];
+  const options = digits.map((digit, at) => ({
+    text: digit, isRight: at === largest(weights), said: chapterWords().weightIs(weights[at]),
+  }));
+  return { answers: [answer], about: digits.join(" "), options };
+}
+
 export const EXERCISES = {
   nextToken, lookedAt, topScore, hidden, alikePosition, decoderRuns, worstToken, moreProbable, reach, sharpestIsWorth,
-  recommended, lookedUp, sameSine,
+  recommended, lookedUp, sameSine, rightAtLength, lookedBack,
 };

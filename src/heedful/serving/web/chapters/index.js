@@ -5,6 +5,7 @@ import { chapter as attention } from "./attention.js";
 import { chapter as circle } from "./circle.js";
 import { chapter as heads } from "./heads.js";
 import { chapter as lookup } from "./lookup.js";
+import { chapter as lookingBack } from "./looking_back.js";
 import { chapter as masks } from "./masks.js";
 import { chapter as memory } from "./memory.js";
 import { chapter as positions } from "./positions.js";
@@ -16,9 +17,11 @@ import { chapter as seeing } from "./seeing.js";
 import { chapter as sequence } from "./sequence.js";
 import { chapter as stack } from "./stack.js";
 import { chapter as training } from "./training.js";
+import { chapter as vector } from "./vector.js";
 import { HeatFigure, LinesFigure } from "./figures/attention.js";
 import { CellFigure } from "./figures/cell.js";
 import { CircleFigure } from "./figures/circle.js";
+import { DigitsFigure } from "./figures/digits.js";
 import { HeadsFigure } from "./figures/heads.js";
 import { OrderFigure, PositionsFigure } from "./figures/positions.js";
 import { LookupFigure, TasteFigure } from "./figures/products.js";
@@ -30,12 +33,13 @@ import { LossFigure, ScheduleFigure, SmoothingFigure } from "./figures/training.
 import { WorthFigure } from "./figures/worth.js";
 
 export const CHAPTERS = [
-  sequence, attention, recommender, lookup, product, heads, masks, positions, circle, stack, training, search,
-  relatives, memory, seeing,
+  sequence, vector, lookingBack, attention, recommender, lookup, product, heads, masks, positions, circle, stack,
+  training, search, relatives, memory, seeing,
 ];
 
 const FIGURES = {
-  cell: CellFigure, circle: CircleFigure, heads: HeadsFigure, heat: HeatFigure, lines: LinesFigure,
+  cell: CellFigure, circle: CircleFigure, digits: DigitsFigure, heads: HeadsFigure, heat: HeatFigure,
+  lines: LinesFigure,
   lookup: LookupFigure, loss: LossFigure, memory: MemoryFigure, order: OrderFigure, penalty: PenaltyFigure,
   pooling: PoolingFigure, positions: PositionsFigure,
   schedule: ScheduleFigure, search: SearchFigure, sequence: SequenceFigure, smoothing: SmoothingFigure,

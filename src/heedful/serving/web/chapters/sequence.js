@@ -57,9 +57,9 @@ export const chapter = {
       say: {
         en:
           "The first networks that worked this way read the sentence word by word and kept one list of numbers, " +
-          "from which everything had to be written. A long sentence does not fit into it. The next chapter is " +
-          "about the way out.",
-        zh: "最早这样工作的网络逐词读句子，最后只留下一组数，整篇译文都要靠它写出来。句子一长，就装不下了。怎样走出这一步，请看下一章。",
+          "from which everything had to be written. A long sentence does not fit into it. The next chapter " +
+          "shows it.",
+        zh: "最早这样工作的网络逐词读句子，最后只留下一组数，整篇译文都要靠它写出来。句子一长，就装不下了。下一章就来看这一点。",
       },
     },
   ],

@@ -109,6 +109,14 @@ const WORDS = {
       now: "read now", kept: "kept from before", forgotten: "out of reach",
       reach: (count) => `Through its layers the last symbol can hear from ${count} symbols before the segment.`,
     },
+    digits: {
+      read: "Read", exact: "written without a fault", end: "</s>",
+      networks: { vector: "With its last state alone it writes", attention: "Looking back it writes" },
+      right: "(all right)", wrong: (count) => `(${count} wrong)`,
+      long: (length) => `${length} ${length === 1 ? "digit" : "digits"}`, looks: "where it looks for each digit",
+      typed: "Networks with a state of 32 numbers, run by your browser. Type up to twelve digits.",
+      measured: "How many of 500 unseen sequences of each length are written without a fault.",
+    },
     taste: {
       film: "film", films: ["The Chase", "The Wedding", "The Farce", "The Siege"], comma: ", ",
       qualities: ["action", "romance", "humour"], likes: (quality) => `likes ${quality}`, sum: "dot product",
@@ -223,6 +231,13 @@ const WORDS = {
     memory: {
       layers: "层数", segment: "每段的符号数", now: "正在读", kept: "留下的记忆", forgotten: "够不到了",
       reach: (count) => `经过各层的传递，最后一个符号能听到本段之前 ${count} 个符号的消息。`,
+    },
+    digits: {
+      read: "读到的", exact: "一个不错地写出", end: "</s>",
+      networks: { vector: "只有最后的状态，它写出", attention: "能回头看，它写出" },
+      right: "（全对）", wrong: (count) => `（错 ${count} 个）`, long: (length) => `${length} 个数字`,
+      looks: "写每个数字时看哪里", typed: "状态为 32 个数的网络，由您的浏览器运行。最多可输入十二个数字。",
+      measured: "每种长度 500 串没见过的数字里，一个不错地写出来的有多少。",
     },
     taste: {
       film: "电影", films: ["《追逐》", "《婚礼》", "《闹剧》", "《围城之战》"], comma: "、",
