@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from heedful.files import verify_manifest
+from heedful.insight.text_trace import trace_text
 from heedful.storage.locate import bundled_folder
 from heedful.tasks.language_modeling.model import TextModel, load_text_model
 from tests.support.commands import Command
@@ -43,6 +44,17 @@ def test_it_goes_on_with_words_and_sentences(writer: TextModel) -> None:
     assert len(words) > 80
     assert text.count(".") >= 3
     assert sum(word in known for word in words) > 0.15 * len(words), text
+
+
+def test_what_it_read_and_what_it_expects_are_shown_with_their_spaces(writer: TextModel) -> None:
+    text = "The city was founded in the north.\nIt is old, too."
+    whole = trace_text(writer, text)
+    assert "".join(whole.read) == "\n" + text
+    assert "".join(trace_text(writer, text, num_read=5).read) == "".join(whole.read[-5:])
+    after_a_word = [choice.text for choice in trace_text(writer, "The city was").expected[-1]]
+    assert " the" in after_a_word
+    after_a_line = [choice.text for choice in trace_text(writer, "The city was old.\n").expected[-1]]
+    assert "The" in after_a_line
 
 
 def test_the_command_writes_at_once_and_the_same_with_a_seed(heedful: Command, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """How a language model reads: where its heads look, into the memory too, and what it expects after each symbol."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -12,7 +14,7 @@ from heedful.insight.trace import Choice
 from heedful.models.attention_weights import Floats, watch_attention
 from heedful.models.language_model import LanguageModel
 from heedful.tasks.language_modeling.model import TextModel
-from heedful.text.symbols import Symbols, decode
+from heedful.text.symbols import Symbols
 
 _TOP = 8  # symbols listed at each place
 
@@ -67,18 +69,25 @@ def trace_text(model: TextModel, text: str | bytes, *, num_read: int = 64) -> Te
     looks = [layer[0, ..., -(num_remembered + num_read) :] for layer in found.values()]
     weights = torch.stack(looks) if looks else nothing
     followed = log_probs[:-1].gather(1, shown[0, 1:, None])[:, 0]
+    spelled = _spelled(model.symbols, ids[0].tolist(), num_remembered + num_read)
     return TextTrace(
-        remembered=tuple(spell(model.symbols, id_) for id_ in before[0, before.size(1) - num_remembered :].tolist()),
-        read=tuple(spell(model.symbols, id_) for id_ in shown[0].tolist()),
+        remembered=tuple(spelled[:num_remembered]),
+        read=tuple(spelled[num_remembered:]),
         log_probs=tuple(followed.tolist()),
-        expected=_expected(model.symbols, log_probs),
+        expected=_expected(model.symbols, log_probs, shown[0].tolist()),
         weights=weights.float().cpu().numpy(),
     )
 
 
-def spell(symbols: Symbols, symbol_id: int) -> str:
-    """Return a symbol to be shown; a byte that is no character by itself has its number for a name."""
-    raw = decode(symbols, [symbol_id])
+def spell(symbols: Symbols, symbol_id: int, *, begins_line: bool) -> str:
+    """Return a symbol to be shown: a piece that begins a word has its space, unless it begins a line.
+
+    A byte that is no character by itself has its number for a name.
+    """
+    writer = symbols.writer()
+    if not begins_line:
+        writer.follow([symbol_id])
+    raw = writer.write(symbol_id) + writer.close()
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -90,10 +99,19 @@ def _context_len(model: TextModel) -> int:
     return model.model.context_len
 
 
-def _expected(symbols: Symbols, log_probs: Tensor) -> tuple[tuple[Choice, ...], ...]:
-    """List the most probable symbols of each row of log_probs [query_len, vocab]."""
+def _spelled(symbols: Symbols, ids: Sequence[int], num_last: int) -> list[str]:
+    """Spell the last of some symbols that follow each other."""
+    pairs = [*pairwise((symbols.start_id, *ids))][-num_last:]
+    return [spell(symbols, id_, begins_line=before == symbols.start_id) for before, id_ in pairs]
+
+
+def _expected(symbols: Symbols, log_probs: Tensor, read: Sequence[int]) -> tuple[tuple[Choice, ...], ...]:
+    """List the most probable symbols of each row of log_probs [query_len, vocab], each after what was `read` there."""
     best = log_probs.topk(min(_TOP, log_probs.size(1)), dim=1)
     return tuple(
-        tuple(Choice(spell(symbols, id_), id_, value) for id_, value in zip(ids, values, strict=True))
-        for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        tuple(
+            Choice(spell(symbols, id_, begins_line=last == symbols.start_id), id_, value)
+            for id_, value in zip(ids, values, strict=True)
+        )
+        for last, ids, values in zip(read, best.indices.tolist(), best.values.tolist(), strict=True)
     )

@@ -58,9 +58,13 @@ class WritingEngine(Workplace):
             done.add_done_callback(lambda _: heard.put_nowait(None))
             # A model of bytes may tell a character in parts.
             decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+            last = prompt[-1:]
             while (symbol := await heard.get()) is not None:
-                text = decoder.decode(symbol.piece)
-                choices = tuple((spell(self.writer.symbols, id_), share) for id_, share in symbol.choices)
+                text, begins = decoder.decode(symbol.piece), last in ("", "\n")
+                choices = tuple(
+                    (spell(self.writer.symbols, id_, begins_line=begins), share) for id_, share in symbol.choices
+                )
+                last = text[-1:] or last
                 if text or choices:
                     yield Piece(text, symbol.probability, choices)
             if rest := decoder.decode(b"", final=True):

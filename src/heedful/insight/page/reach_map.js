@@ -3,7 +3,7 @@
 
 import { colour, context, drawThumbnail } from "./drawing.js";
 import { HeatMap } from "./heat_map.js";
-import { visible } from "./symbols.js";
+import { shortened, visible } from "./symbols.js";
 import { html, useMemo } from "./vendor/preact.js";
 
 const LEFT = 26;
@@ -31,12 +31,12 @@ function drawMap(canvas, { weights, data, width, row }) {
   pen.textAlign = "center";
   [...remembered, ...read].forEach((symbol, column) => {
     pen.fillStyle = colour(column < remembered.length ? "--soft" : "--ink");
-    if (cell.x >= LEAST_FOR_LETTERS) pen.fillText(visible(symbol).slice(0, 1), LEFT + (column + 0.5) * cell.x, TOP - 9);
+    if (cell.x >= LEAST_FOR_LETTERS) pen.fillText(shortened(symbol, 1), LEFT + (column + 0.5) * cell.x, TOP - 9);
   });
   pen.textAlign = "right";
   read.forEach((symbol, number) => {
     pen.fillStyle = colour(number === row ? "--accent" : "--ink");
-    if (cell.y >= LEAST_FOR_LETTERS) pen.fillText(visible(symbol).slice(0, 3), LEFT - 5, TOP + (number + 0.5) * cell.y);
+    if (cell.y >= LEAST_FOR_LETTERS) pen.fillText(shortened(symbol, 3), LEFT - 5, TOP + (number + 0.5) * cell.y);
   });
   if (remembered.length) {
     pen.fillStyle = colour("--warm");
