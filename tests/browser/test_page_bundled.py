@@ -64,6 +64,6 @@ def test_an_address_with_a_view_alone_finds_its_model(
 
 
 def test_learn_asks_the_classifier_that_ships(visited: Callable[..., Any], bundled_server: ServerProcess) -> None:
-    with visited(bundled_server, "?view=learn&chapter=9", waits_for="main.learn") as page:
+    with visited(bundled_server, "?view=learn&chapter=14", waits_for="main.learn") as page:
         figure = page.locator("figure", has_text="clever")
         figure.get_by_text("pos", exact=True).first.wait_for()
