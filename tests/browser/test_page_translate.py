@@ -190,7 +190,7 @@ def test_a_language_the_model_does_not_know_is_said_and_left_as_it_is(
             assert page.inner_text(".detected") == said
             assert page.locator(".notice").count() == 1
             page.locator("button.swap").click()
-            page.wait_for_function("document.querySelector('select').value === 'de'")
+            page.wait_for_function("() => document.querySelector('main select').value === 'de'")
 
 
 def test_text_from_right_to_left_is_set_so(bundled_server: ServerProcess, visited: Callable[..., Any]) -> None:

@@ -23,7 +23,8 @@ def ask(port: int, path: str, content: dict[str, str]) -> tuple[int, object]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("POST", path, json.dumps(content), {"Content-Type": "application/json"})
     answer = connection.getresponse()
-    found = answer.status, json.loads(answer.read())
+    body = answer.read().decode()
+    found = answer.status, json.loads(body) if answer.headers.get_content_type() == "application/json" else body
     connection.close()
     return found
 

@@ -7,7 +7,7 @@ the worth of each can be measured.
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from heedful.config.data import TokenizerConfig
 from heedful.config.models import (
@@ -310,6 +310,7 @@ class RecurrentClassifierConfig(ClassifierShape):
 
 
 AnyClassifier = Annotated[ClassifierConfig | RecurrentClassifierConfig, Field(discriminator="kind")]
+"""Every family there is; a file that does not say `kind` describes an encoder with attention."""
 
 
 class ClassificationValidation(Section):
@@ -345,6 +346,11 @@ class ClassificationRun(RunSection):
 
     validation: ClassificationValidation = ClassificationValidation()
     """When and how progress is measured."""
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _classifier_unless_said(cls, section: object) -> object:
+        return {"kind": "classifier", **section} if isinstance(section, dict) and "kind" not in section else section
 
     @model_validator(mode="after")
     def _what_labels_can_do(self) -> Self:

@@ -123,8 +123,9 @@ def _apart_from(
         owners = [place for place, one in enumerate(some) for _ in sides(one)]
         found = noted.find_many([side for one in some for side in sides(one)])
         near = {owner for owner, number in zip(owners, found, strict=True) if number is not None}
-        report.num_kept -= len(near)
-        report.left_out["held_out"] += len(near)
+        if near:
+            report.num_kept -= len(near)
+            report.left_out["held_out"] += len(near)
         yield from (one for place, one in enumerate(some) if place not in near)
 
 
