@@ -2,19 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from benchmarks.load import ServerProcess
 
 from heedful.config.models import RecurrentConfig
 from heedful.insight.wire import from_array
-from heedful.models import build_model
-from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
-from tests.support.tiny_models import make_model
+from tests.support.family_run import served
 from tests.support.traced_sentence import asked, layers_of
 
 pytestmark = pytest.mark.browser
@@ -26,19 +22,8 @@ QUERY = "text=where+is+the+station&source=en&target=de"
 @pytest.fixture(scope="module")
 def server(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """`heedful serve` with a recurrent model of drawn weights."""
-    folder = make_model()
-    described = folder.description
     config = RecurrentConfig(kind="recurrent", dim=32, num_encoder_layers=1, num_decoder_layers=1)
-    model = build_model(
-        config,
-        source_vocab_size=described.source_vocab_size,
-        target_vocab_size=described.target_vocab_size,
-        pad_id=described.special_ids.pad,
-        generator=torch.Generator().manual_seed(3),
-    )
-    path: Path = tmp_path_factory.mktemp("recurrent") / "model"
-    save_model_folder(path, ModelFolder(described.changed(model=config), weights_of(model), folder.tokenizer_json))
-    with ServerProcess("--model", str(path)) as process:
+    with served(config, tmp_path_factory.mktemp("recurrent") / "model") as process:
         yield process
 
 

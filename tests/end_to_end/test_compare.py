@@ -63,6 +63,9 @@ every_steps = 3
 """
 
 
+COMPARE = ("compare", "wide.toml", "narrow.toml", "--seeds", "1,2", "--device", "cpu")
+
+
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("compare")
@@ -95,9 +98,7 @@ def quality(root: Path, out: str) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def whole(root: Path, heedful: Command) -> "subprocess.CompletedProcess[bytes]":
-    return heedful(
-        "compare", "wide.toml", "narrow.toml", "--seeds", "1,2", "--out", "whole", "--device", "cpu", cwd=root
-    )
+    return heedful(*COMPARE, "--out", "whole", cwd=root)
 
 
 def test_two_configs_become_one_table_and_a_page(root: Path, whole: "subprocess.CompletedProcess[bytes]") -> None:
@@ -161,18 +162,7 @@ def test_interrupted_and_resumed_it_equals_the_uninterrupted(
     root: Path, whole: "subprocess.CompletedProcess[bytes]", heedful: Command
 ) -> None:
     assert whole.returncode == 0
-    words = [
-        "compare",
-        "wide.toml",
-        "narrow.toml",
-        "--seeds",
-        "1,2",
-        "--out",
-        "stopped",
-        "--device",
-        "cpu",
-        "--no-speed",
-    ]
+    words = [*COMPARE, "--out", "stopped", "--no-speed"]
     result = signalled(heedful, words, root, signal.SIGINT)
     assert result.returncode == 130
     assert result.stderr.decode().endswith("what was trained is saved. The same command goes on.\n")
@@ -191,18 +181,7 @@ def test_killed_with_two_workers_and_resumed_it_equals_the_uninterrupted(
     root: Path, whole: "subprocess.CompletedProcess[bytes]", heedful: Command
 ) -> None:
     assert whole.returncode == 0
-    words = [
-        "compare",
-        "wide.toml",
-        "narrow.toml",
-        "--seeds",
-        "1,2",
-        "--out",
-        "killed",
-        "--device",
-        "cpu",
-        "--no-speed",
-    ]
+    words = [*COMPARE, "--out", "killed", "--no-speed"]
     assert signalled(heedful, [*words, "--processes", "2"], root, signal.SIGKILL).returncode != 0
     result = heedful(*words, cwd=root)  # at once: the workers that were left alone are still saving
     assert result.returncode == 0, result.stderr.decode()

@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from heedful.insight.attention_cell import open_cell
 from heedful.insight.wire import from_array
 from heedful.tasks.translation.load import load_translator
 from tests.support.commands import Command
-from tests.support.convolutional_run import TEXT, trained
+from tests.support.family_run import TEXT, ask_about_text, trained
 from tests.support.traced_sentence import layers_of
 
 HOSTILE = [
@@ -37,7 +37,7 @@ HOSTILE = [
 
 @pytest.fixture(scope="module")
 def run(heedful: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return trained(heedful, tmp_path_factory.mktemp("convolutional"))
+    return trained(heedful, tmp_path_factory.mktemp("convolutional"), "convolutional")
 
 
 def test_it_translates_what_it_has_learned(heedful: Command, run: Path) -> None:
@@ -140,12 +140,7 @@ def server(run: Path) -> Iterator[ServerProcess]:
 
 
 def test_a_server_translates_traces_and_opens_cells(server: ServerProcess) -> None:
-    def post(path: str, **fields: object) -> dict[str, Any]:
-        body = json.dumps({"q": TEXT, "source": "en", "target": "de", **fields}).encode()
-        with urlopen(Request(server.url + path, body, {"content-type": "application/json"}), timeout=60) as answer:
-            found: dict[str, Any] = json.load(answer)
-        return found
-
+    post = partial(ask_about_text, server)
     assert post("/translate")["translatedText"] == "zehn häuser"
     trace = post("/api/trace")
     layers = layers_of(trace, "cross")

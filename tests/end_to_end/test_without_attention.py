@@ -3,23 +3,22 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import pytest
 from benchmarks.load import ServerProcess
 
 import heedful as package
 from tests.support.commands import Command
-from tests.support.recurrent_run import TEXT, trained
+from tests.support.family_run import TEXT, ask_about_text, trained
 
 
 @pytest.fixture(scope="module")
 def run(heedful: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("one_vector")
-    return trained(heedful, root, "model.attention=none", "model.cell=lstm", "model.dim=96")
+    return trained(heedful, root, "recurrent", "model.attention=none", "model.cell=lstm", "model.dim=96")
 
 
 def test_it_translates_what_it_has_learned(heedful: Command, run: Path) -> None:
@@ -72,12 +71,7 @@ def server(run: Path) -> Iterator[ServerProcess]:
 
 
 def test_a_server_traces_it_and_refuses_a_cell(server: ServerProcess) -> None:
-    def post(path: str, **fields: object) -> dict[str, Any]:
-        body = json.dumps({"q": TEXT, "source": "en", "target": "de", **fields}).encode()
-        with urlopen(Request(server.url + path, body, {"content-type": "application/json"}), timeout=60) as answer:
-            found: dict[str, Any] = json.load(answer)
-        return found
-
+    post = partial(ask_about_text, server)
     assert post("/translate")["translatedText"] == "zehn häuser"
     trace = post("/api/trace")
     assert (trace["attention"], trace["alignment"]["links"]) == ([], [])

@@ -11,12 +11,12 @@ SENTENCE = "Where is the nearest station, please?"
 
 def asked(server: ServerProcess, **fields: Any) -> dict[str, Any]:
     """Ask for a trace of the sentence, or of what `fields` say instead."""
-    return _answer(server, "/api/trace", {"q": SENTENCE, "source": "auto", "target": "de", **fields})
+    return answer(server, "/api/trace", {"q": SENTENCE, "source": "auto", "target": "de", **fields})
 
 
 def asked_about(server: ServerProcess, trace: dict[str, Any], name: str, **fields: object) -> dict[str, Any]:
     """Ask for something that can be known about a trace beside itself."""
-    return _answer(server, f"/api/trace/{name}", {**named(trace), **fields})
+    return answer(server, f"/api/trace/{name}", {**named(trace), **fields})
 
 
 def named(trace: dict[str, Any]) -> dict[str, Any]:
@@ -29,10 +29,11 @@ def named(trace: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _answer(server: ServerProcess, path: str, fields: dict[str, Any]) -> dict[str, Any]:
+def answer(server: ServerProcess, path: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """Post `fields` to a path of the server, and return what it says."""
     request = Request(server.url + path, json.dumps(fields).encode(), {"content-type": "application/json"})
-    with urlopen(request, timeout=60) as answer:
-        payload: dict[str, Any] = json.load(answer)
+    with urlopen(request, timeout=60) as reply:
+        payload: dict[str, Any] = json.load(reply)
     return payload
 
 

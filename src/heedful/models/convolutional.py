@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from heedful.config.models import ConvolutionalConfig
-from heedful.models.blocks import build_positions
-from heedful.models.interfaces import AttentionUse, EncoderDecoder, Side, best_tokens
+from heedful.models.blocks import build_embeddings, build_positions
+from heedful.models.interfaces import AttentionUse, ExtendableModel, Side
 from heedful.nn.conditioned_attention import ConditionedAttention
 from heedful.nn.convolution import GatedConvolution
-from heedful.nn.embedding import OutputProjection, TokenEmbedding
+from heedful.nn.embedding import OutputProjection
 from heedful.nn.layers import PostNormResidual, PreNormResidual, ScaledResidual
 from heedful.nn.masks import padding_mask
 from heedful.nn.positions import Positions
@@ -148,17 +148,15 @@ class ConvolutionalSearch:
         return neighbourhood
 
 
-class ConvolutionalModel(EncoderDecoder):
+class ConvolutionalModel(ExtendableModel):
     """Gated convolutions in both stacks, and an attention in every layer of the decoder."""
 
     def __init__(self, config: ConvolutionalConfig, *, source_vocab_size: int, target_vocab_size: int) -> None:
         super().__init__()
         dim, tying = config.dim, config.tying
-        assert tying != "three_way" or source_vocab_size == target_vocab_size, "one matrix needs one vocabulary"
         self.dim = dim
-        self.source_embedding = TokenEmbedding(source_vocab_size, dim)
-        self.target_embedding = (
-            self.source_embedding if tying == "three_way" else TokenEmbedding(target_vocab_size, dim)
+        self.source_embedding, self.target_embedding = build_embeddings(
+            tying, dim, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size
         )
         self.source_positions = build_positions(config.positions, dim)
         self.target_positions = build_positions(config.positions, dim)
@@ -221,11 +219,6 @@ class ConvolutionalModel(EncoderDecoder):
         )
 
     @torch.no_grad()
-    def step(self, state: ConvolutionalSearch, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
-        """Append token_ids [rows] to rows parents [rows] and return the logits of what comes next, [rows, vocab]."""
-        return self.extend(state, token_ids.unsqueeze(1), parents).squeeze(1)
-
-    @torch.no_grad()
     def extend(self, state: ConvolutionalSearch, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
         """Append token_ids [rows, length] and return the logits of what follows each, [rows, length, vocab] in fp32.
 
@@ -240,16 +233,6 @@ class ConvolutionalModel(EncoderDecoder):
         state.lengths = state.lengths + length
         state.longest = None if state.longest is None else state.longest + length
         return self.project(hidden.flatten(0, 1)).float().view(rows, length, -1)
-
-    @torch.no_grad()
-    def extend_best(
-        self, state: ConvolutionalSearch, token_ids: Tensor, parents: Tensor | None = None, *, count: int
-    ) -> tuple[Tensor, Tensor]:
-        """Append token_ids [rows, length] and return the `count` most probable tokens after each, best first.
-
-        parents [rows] and `count` as for `step_best`. Returns log-probabilities and ids, [rows, length, candidates].
-        """
-        return best_tokens(self.extend(state, token_ids, parents), count)
 
     @torch.no_grad()
     def rewind(self, state: ConvolutionalSearch, lengths: Tensor) -> None:

@@ -152,6 +152,32 @@ class EncoderDecoder(nn.Module, ABC):
         return None
 
 
+class ExtendableModel(EncoderDecoder):
+    """A family that reads several tokens of a row at once, of which one is a special case."""
+
+    @torch.no_grad()
+    def step(self, state: Any, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
+        """Append token_ids [rows] to rows parents [rows] and return the logits of what comes next, [rows, vocab]."""
+        return self.extend(state, token_ids.unsqueeze(1), parents).squeeze(1)
+
+    @abstractmethod
+    def extend(self, state: Any, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
+        """Append token_ids [rows, length] and return the logits of what follows each, [rows, length, vocab] in fp32.
+
+        A token sees those before it in its row, as if it had been appended by a `step` of its own; parents as there.
+        """
+
+    @torch.no_grad()
+    def extend_best(
+        self, state: Any, token_ids: Tensor, parents: Tensor | None = None, *, count: int
+    ) -> tuple[Tensor, Tensor]:
+        """Append token_ids [rows, length] and return the `count` most probable tokens after each, best first.
+
+        parents [rows] and `count` as for `step_best`. Returns log-probabilities and ids, [rows, length, candidates].
+        """
+        return best_tokens(self.extend(state, token_ids, parents), count)
+
+
 def best_tokens(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return the `count` most probable tokens of each distribution, best first.
 

@@ -19,9 +19,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from heedful.config.models import RecurrentConfig
+from heedful.models.blocks import build_embeddings
 from heedful.models.cache import groups_of
 from heedful.models.interfaces import AttentionUse, EncoderDecoder
-from heedful.nn.embedding import OutputProjection, TokenEmbedding
+from heedful.nn.embedding import OutputProjection
 from heedful.nn.layers import PostNormResidual
 from heedful.nn.masks import padding_mask
 from heedful.nn.recurrent import CELLS, BothWays, Recurrence, last_said
@@ -75,11 +76,9 @@ class RecurrentModel(EncoderDecoder):
         super().__init__()
         dim, tying, dropout = config.dim, config.tying, config.dropout
         num_encoder_layers, num_decoder_layers = config.num_encoder_layers, config.num_decoder_layers
-        assert tying != "three_way" or source_vocab_size == target_vocab_size, "one matrix needs one vocabulary"
         self.dim, self.feeds = dim, config.input_feeding
-        self.source_embedding = TokenEmbedding(source_vocab_size, dim)
-        self.target_embedding = (
-            self.source_embedding if tying == "three_way" else TokenEmbedding(target_vocab_size, dim)
+        self.source_embedding, self.target_embedding = build_embeddings(
+            tying, dim, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size
         )
         self.dropout = nn.Dropout(dropout)
         self.encoder = nn.ModuleList([BothWays(dim, config.cell) for _ in range(num_encoder_layers)])

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from heedful.config.models import TransformerConfig
-from heedful.models.blocks import build_layer, build_positions
+from heedful.models.blocks import build_embeddings, build_layer, build_positions
 from heedful.models.cache import DecoderCache
-from heedful.models.interfaces import AttentionUse, EncoderDecoder, Side, best_tokens
-from heedful.nn.embedding import OutputProjection, TokenEmbedding
+from heedful.models.interfaces import AttentionUse, ExtendableModel, Side
+from heedful.nn.embedding import OutputProjection
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.nn.masks import padding_mask
 from heedful.nn.positions import Positions
@@ -69,7 +69,7 @@ class Decoder(nn.Module):
         return states if self.final_norm is None else self.final_norm(states)
 
 
-class Transformer(EncoderDecoder):
+class Transformer(ExtendableModel):
     """Source tokens in, a distribution over the next target token out."""
 
     def __init__(
@@ -77,12 +77,10 @@ class Transformer(EncoderDecoder):
     ) -> None:
         super().__init__()
         dim, tying = config.dim, config.tying
-        assert tying != "three_way" or source_vocab_size == target_vocab_size, "one matrix needs one vocabulary"
         self.pad_id = pad_id
         self.dim, self.num_heads = dim, config.num_heads
-        self.source_embedding = TokenEmbedding(source_vocab_size, dim)
-        self.target_embedding = (
-            self.source_embedding if tying == "three_way" else TokenEmbedding(target_vocab_size, dim)
+        self.source_embedding, self.target_embedding = build_embeddings(
+            tying, dim, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size
         )
         self.source_positions = build_positions(config.positions, dim)
         self.target_positions = build_positions(config.positions, dim)
@@ -135,11 +133,6 @@ class Transformer(EncoderDecoder):
         return DecoderCache(memory, source_mask, max_rows=max_rows, max_len=max_len)
 
     @torch.no_grad()
-    def step(self, state: DecoderCache, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
-        """Append token_ids [rows] to rows parents [rows] and return the logits of what comes next, [rows, vocab]."""
-        return self.extend(state, token_ids.unsqueeze(1), parents).squeeze(1)
-
-    @torch.no_grad()
     def extend(self, state: DecoderCache, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
         """Append token_ids [rows, length] and return the logits of what follows each, [rows, length, vocab] in fp32.
 
@@ -151,16 +144,6 @@ class Transformer(EncoderDecoder):
         states = self.dropout(self.target_positions(self.target_embedding(token_ids), start=state.starts))
         hidden = self.decoder.extend(states, state)  # [rows, length, dim]
         return self.project(hidden.flatten(0, 1)).float().view(*token_ids.shape, -1)
-
-    @torch.no_grad()
-    def extend_best(
-        self, state: DecoderCache, token_ids: Tensor, parents: Tensor | None = None, *, count: int
-    ) -> tuple[Tensor, Tensor]:
-        """Append token_ids [rows, length] and return the `count` most probable tokens after each, best first.
-
-        parents [rows] and `count` as for `step_best`. Returns log-probabilities and ids, [rows, length, candidates].
-        """
-        return best_tokens(self.extend(state, token_ids, parents), count)
 
     def rewind(self, state: DecoderCache, lengths: Tensor) -> None:
         """Let every row forget what it has written beyond lengths [rows]."""
