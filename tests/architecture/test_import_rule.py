@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": set(),
     "text": set(),
     "data": {"text"},
-    "corpora": {"data"},
+    "corpora": {"text"},
     "reports": set(),
     "nn": set(),
     "models": {"nn"},

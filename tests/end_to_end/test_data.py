@@ -38,7 +38,7 @@ def test_without_a_name_the_corpora_are_listed_with_size_licence_and_source(heed
     for phrase in ("multi30k", "about 84 MB", "CC BY 2.0 FR", "http://mattmahoney.net/dc/"):
         assert phrase in text
     listed = [json.loads(line) for line in heedful("data", "--json").stdout.splitlines()]
-    assert [corpus["name"] for corpus in listed] == ["multi30k", "tatoeba", "imdb", "enwik8"]
+    assert [corpus["name"] for corpus in listed] == ["multi30k", "tatoeba", "imdb", "enwik8", "general"]
     assert "https://www.manythings.org/anki/cmn-eng.zip" in listed[1]["urls"]
 
 

@@ -35,9 +35,10 @@ def data(
     ] = 5,
     as_json: options.Json = False,
 ) -> None:
-    """Fetch a public corpus, check it, and lay it out as the configs expect: multi30k, tatoeba, imdb or enwik8.
+    """Fetch a public corpus, check it, and lay it out as the configs expect.
 
-    A broken download goes on where it stopped when the command is run again. Mind the licence it names.
+    There are multi30k, tatoeba, imdb, enwik8 and general. A broken download goes on where it stopped
+    when the command is run again. Mind the licence it names.
     """
     if name is None:
         for parameter, option in (("out", "--out"), ("mirror", "--from"), ("retries", "--retries")):

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from heedful.corpora.archives import ContentPin, FilePin, Pin
+from heedful.corpora.general import general_files, lay_out_general
 from heedful.corpora.layouts import lay_out_enwik8, lay_out_imdb, lay_out_multi30k, lay_out_tatoeba
 from heedful.corpora.multi30k import RAW, TOKENIZED, raw_file, tokenized_file
 from heedful.errors import UserError, nearest
@@ -27,11 +28,13 @@ class Download:
     url: str
     max_bytes: int
     pin: Pin | None
+    saved_as: str = ""
+    """Another name for it here, where those of a corpus are not all different."""
 
     @property
     def name(self) -> str:
-        """The file's own name, which is unique within its corpus."""
-        return self.url.rsplit("/", 1)[-1]
+        """The file's name here, which is unique within its corpus."""
+        return self.saved_as or self.url.rsplit("/", 1)[-1]
 
     def address(self, mirror: str | None) -> str:
         """Return where to fetch it: at the publisher, or below a mirror that keeps files by host and path."""
@@ -126,5 +129,21 @@ PUBLIC_CORPORA = (
             ),
         ),
         lay_out=lay_out_enwik8,
+    ),
+    PublicCorpus(
+        name="general",
+        description=(
+            "general text, English with German, French and Chinese: parliament, documentation of open projects, "
+            "and sets to validate and test on"
+        ),
+        num_bytes=700_000_000,
+        source="https://www.statmt.org/europarl/ and the repositories that provenance.json names",
+        licence=(
+            "each part has its own. europarl: reuse with the source named. python: CC0. django: BSD. godot: CC BY 3.0. "
+            "gnome: CC BY-SA 3.0. xquad: CC BY-SA 4.0. tico19: CC0. news: WMT's test sets, for research, not to be "
+            "redistributed and never to learn from."
+        ),
+        downloads=tuple(Download(file.url, file.max_bytes, file.pin, file.name) for file in general_files()),
+        lay_out=lay_out_general,
     ),
 )

@@ -4,18 +4,18 @@ A layout reads from the folder of downloads and writes into an empty folder that
 function of the downloads, down to the bytes: the gzip files carry no date. Rows keep the order of their publisher.
 """
 
-import gzip
 import hashlib
 import json
 import lzma
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from heedful.corpora.archives import read_content, read_tar_members
 from heedful.corpora.multi30k import RAW, TOKENIZED, tokenized_name
+from heedful.corpora.writing import write_gzip
 from heedful.errors import HeedfulError
 
 Split: TypeAlias = Literal["train", "dev", "test"]
@@ -33,7 +33,7 @@ def lay_out_multi30k(downloads: Path, folder: Path) -> None:
     (folder / "tok").mkdir()
     for name in TOKENIZED:
         text = read_content(downloads / tokenized_name(name), max_bytes=_MAX_TEXT_BYTES)
-        _write_gzip(folder / "tok" / f"{name}.gz", text)
+        write_gzip(folder / "tok" / f"{name}.gz", text)
 
 
 def lay_out_tatoeba(downloads: Path, folder: Path, *, languages: Sequence[str]) -> None:
@@ -45,7 +45,7 @@ def lay_out_tatoeba(downloads: Path, folder: Path, *, languages: Sequence[str]) 
             if split is not None:
                 lines[split].append(f"{english}\t{translation}\n".encode())
         for name, rows in lines.items():
-            _write_gzip(folder / f"eng-{language}.{name}.tsv.gz", rows)
+            write_gzip(folder / f"eng-{language}.{name}.tsv.gz", rows)
 
 
 def tatoeba_split(english: str) -> Split | None:
@@ -82,7 +82,7 @@ def lay_out_imdb(downloads: Path, folder: Path, *, reviews_per_label: int) -> No
             )
     for split in ("train", "test"):
         rows = (reviews[split, label][number] for label in ("neg", "pos") for number in sorted(reviews[split, label]))
-        _write_gzip(folder / f"{split}.jsonl.gz", rows)
+        write_gzip(folder / f"{split}.jsonl.gz", rows)
 
 
 def lay_out_enwik8(downloads: Path, folder: Path) -> None:
@@ -106,9 +106,3 @@ def _read_pairs(archive: Path, member: str) -> Iterator[tuple[str, str]]:
             yield pair
     if not seen:
         raise HeedfulError(f"{member} in {archive.name} must hold lines of English, a tab and a translation; none is.")
-
-
-def _write_gzip(path: Path, blocks: Iterable[bytes]) -> None:
-    with path.open("wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
-        for block in blocks:
-            stream.write(block)

@@ -187,7 +187,7 @@ def test_an_unknown_corpus_gets_the_nearest_name() -> None:
     with pytest.raises(UserError) as caught:
         find_corpus("tatoba")
     assert str(caught.value) == (
-        "The corpus must be one of multi30k, tatoeba, imdb, enwik8, but is tatoba. Did you mean tatoeba?"
+        "The corpus must be one of multi30k, tatoeba, imdb, enwik8, general, but is tatoba. Did you mean tatoeba?"
     )
 
 
