@@ -41,8 +41,8 @@ def projected_cross_entropy(
     hidden [..., dim], weight [vocab, dim], bias [vocab] or None, target_ids and mask [...]. Under autocast the
     products are taken in its type and everything else in fp32. Returns loss and negative log-likelihood, summed.
     """
-    rows = _rows_of(hidden)  # [rows, dim]
-    sums = _ProjectedLoss.apply(rows, None, weight, bias, target_ids.reshape(-1), mask.reshape(-1), _Terms(smoothing))  # type: ignore[no-untyped-call]
+    (rows,), target_ids, mask = _counted([_rows_of(hidden)], target_ids.reshape(-1), mask.reshape(-1))  # [rows, dim]
+    sums = _ProjectedLoss.apply(rows, None, weight, bias, target_ids, mask, _Terms(smoothing))  # type: ignore[no-untyped-call]
     return sums[0], sums[1].detach()
 
 
@@ -61,9 +61,10 @@ def projected_agreement(
 
     Returns the loss, the weighted negative log-likelihood and the weighted divergence; the last two are detached.
     """
-    rows, others = _rows_of(first), _rows_of(second)  # [rows, dim] each
+    passes = [_rows_of(first), _rows_of(second)]  # [rows, dim] each
+    (rows, others), target_ids, mask = _counted(passes, target_ids.reshape(-1), mask.reshape(-1))
     terms = _Terms(smoothing, weights)
-    sums = _ProjectedLoss.apply(rows, others, weight, bias, target_ids.reshape(-1), mask.reshape(-1), terms)  # type: ignore[no-untyped-call]
+    sums = _ProjectedLoss.apply(rows, others, weight, bias, target_ids, mask, terms)  # type: ignore[no-untyped-call]
     return sums[0], sums[1].detach(), sums[2].detach()
 
 
@@ -110,7 +111,10 @@ class _ProjectedLoss(torch.autograd.Function):
                     bias_grad += gradient.sum(dim=0, dtype=torch.float32)
                 product = gradient.to(rows.dtype)
                 collected.append(product @ cast_weight)
-                weight_grad += product.T @ rows[part]
+                if product.dtype == weight_grad.dtype:
+                    weight_grad.addmm_(product.T, rows[part])
+                else:
+                    weight_grad += product.T @ rows[part]
         if wants_gradient:
             saved = [weight_grad.to(weight.dtype), *(torch.cat(grads) for grads in rows_grads)]
             ctx.save_for_backward(*saved, *([] if bias is None or bias_grad is None else [bias_grad.to(bias.dtype)]))
@@ -144,10 +148,19 @@ def _loss_of_logits(
 
 
 def _cross_entropy(logits: Tensor, target_ids: Tensor, mask: Tensor, smoothing: float) -> tuple[Tensor, list[Tensor]]:
-    """With p = softmax(z): loss = log Σ exp z - (1 - ε) z_target - ε mean(z), and its gradient in z is p - wanted."""
-    side = _Side(logits, target_ids, smoothing)
-    sums = [side.loss.masked_fill(~mask, 0).sum(), side.nll.masked_fill(~mask, 0).sum()]
-    return torch.stack(sums), [(side.probs - side.wanted).masked_fill(~mask.unsqueeze(1), 0)]
+    """With p = softmax(z): loss = -(1 - ε) log p_target - ε mean(log p), and its gradient in z is p - wanted.
+
+    One array of the logits' size is made, and turned into the gradient in place.
+    """
+    log_probs, target = logits.float().log_softmax(dim=1), target_ids.unsqueeze(1)
+    nll = -log_probs.gather(1, target).squeeze(1)
+    loss = (1 - smoothing) * nll - smoothing * log_probs.mean(dim=1)
+    sums = torch.stack([value.masked_fill(~mask, 0).sum() for value in (loss, nll)])
+    gradient = log_probs.exp_()
+    if smoothing:
+        gradient -= smoothing / logits.size(1)
+    gradient.scatter_add_(1, target, gradient.new_full(target.shape, smoothing - 1))
+    return sums, [gradient.masked_fill_(~mask.unsqueeze(1), 0)]
 
 
 def _agreement(
@@ -188,6 +201,19 @@ class _Side:
         self.loss = (1 - smoothing) * self.nll + smoothing * uniform
         words = torch.arange(vocab, device=scores.device)
         self.wanted = torch.where(words == target, 1 - smoothing + smoothing / vocab, smoothing / vocab)
+
+
+def _counted(passes: list[Tensor], target_ids: Tensor, mask: Tensor) -> tuple[list[Tensor], Tensor, Tensor]:
+    """Leave the padding out on a CPU, where each row costs its products; to count it, a GPU would have to be waited for.
+
+    passes [rows, dim], target_ids and mask [rows]; returns the same of the rows where the mask is True.
+    """
+    if mask.is_cuda:
+        return passes, target_ids, mask
+    places = mask.nonzero().squeeze(1)
+    if len(places) == len(mask):
+        return passes, target_ids, mask
+    return [rows.index_select(0, places) for rows in passes], target_ids[places], mask[places]
 
 
 def _rows_of(hidden: Tensor) -> Tensor:
