@@ -3,9 +3,10 @@
     python -m benchmarks.recurrent_speed [--threads N] [--rounds N]
 
 Both sides get the same drawn sentences, in the lengths of a small corpus, and take turns in one process; what is
-compared is the time of this process's threads, so that a busy machine costs neither side. Training is forward, loss,
-backward and a step of Adam; decoding is a beam search of five to the same longest length on both sides. Without
-the package `joeynmt` (2.3) only the second comparison is made. Prints JSON.
+compared is the time of this process's threads, so that a busy machine costs neither side. Decoding is a beam search of
+five that may not end before the longest length, on both sides; ours runs in floats, and with the output projection of
+the int8 engine, as `heedful translate` does. Training is forward, loss, backward and a step of Adam. Without the
+package `joeynmt` (2.3) only the comparison with PyTorch's LSTM is made. Prints JSON.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,9 +24,11 @@ from torch import Tensor, nn
 from heedful.config.models import RecurrentConfig
 from heedful.config.training import NoRegularizer
 from heedful.data.batch import collate
-from heedful.decoding import SearchRequest
+from heedful.decoding import Decodable, SearchRequest
 from heedful.decoding.beam import beam_search
+from heedful.engines.int8.output import Int8Recurrent
 from heedful.models import build_model
+from heedful.models.recurrent import RecurrentModel
 from heedful.nn.recurrent import BothWays
 from heedful.training.losses.sequence import SequenceLoss
 
@@ -44,12 +48,16 @@ def sentences(seed: int) -> tuple[list[list[int]], list[list[int]]]:
     return side(SOURCE_LEN), side(TARGET_LEN)
 
 
-def ours(attention: str, *, input_feeding: bool) -> tuple[Callable[[int], None], Callable[[int], None]]:
-    """Return a training step and a search of our model, each a function of a seed."""
+def ours(
+    attention: str, *, input_feeding: bool
+) -> tuple[Callable[[int], None], Callable[[int], None], Callable[[int], None]]:
+    """Return a training step and two searches of our model, in floats and by the engine, each a function of a seed."""
     config = RecurrentConfig.model_validate(
         {"kind": "recurrent", "cell": "lstm", "dim": DIM, "attention": attention, "input_feeding": input_feeding}
     )
     model = build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=PAD_ID)
+    assert isinstance(model, RecurrentModel)
+    engine = Int8Recurrent(model, threads=torch.get_num_threads())
     loss = SequenceLoss(model, label_smoothing=0.1, regularizer=NoRegularizer())
     optimizer = torch.optim.Adam(model.parameters(), fused=True)
 
@@ -60,7 +68,7 @@ def ours(attention: str, *, input_feeding: bool) -> tuple[Callable[[int], None],
         loss(batch).loss_sum.backward()
         optimizer.step()
 
-    def decode(seed: int) -> None:
+    def decode(seed: int, searched: Decodable[Any] = model) -> None:
         model.eval()
         batch = collate(*sentences(seed), bos_id=BOS_ID, pad_id=PAD_ID)
         request = SearchRequest(
@@ -68,11 +76,13 @@ def ours(attention: str, *, input_feeding: bool) -> tuple[Callable[[int], None],
             eos_id=EOS_ID,
             max_lengths=[STEPS] * SENTENCES,
             beam_size=BEAM,
-            forbidden_ids=(PAD_ID, BOS_ID),  # with drawn weights the end is as unlikely as any other token
+            min_length=STEPS,
+            forbidden_ids=(PAD_ID, BOS_ID),
         )
-        beam_search(model, batch.source_ids, batch.source_mask, request)
+        found = beam_search(searched, batch.source_ids, batch.source_mask, request)
+        assert all(len(one[0].token_ids) == STEPS for one in found), "both sides must take all steps"
 
-    return train, decode
+    return train, decode, partial(decode, searched=engine)
 
 
 def joeys(attention: str, *, input_feeding: bool) -> tuple[Callable[[int], None], Callable[[int], None]]:
@@ -130,10 +140,11 @@ def joeys(attention: str, *, input_feeding: bool) -> tuple[Callable[[int], None]
         model.eval()
         batch = given(seed)
         output, hidden, _, _ = model(return_type="encode", **batch)
-        search_theirs(
+        written, _, _ = search_theirs(
             model=model, beam_size=BEAM, encoder_output=output, encoder_hidden=hidden, src_mask=batch["src_mask"],
-            max_output_length=STEPS, alpha=1.0, n_best=1,
+            max_output_length=STEPS, alpha=1.0, n_best=1, min_output_length=STEPS,
         )  # fmt: skip
+        assert written.shape == (SENTENCES, STEPS), "both sides must take all steps"
 
     return train, decode
 
@@ -185,14 +196,19 @@ def main() -> None:
     pairs = {"additive": "bahdanau", "general": "luong"}
     for name, theirs in pairs.items():
         for feeding in (True, False):
-            (train, decode) = ours(name, input_feeding=feeding)
+            (train, decode, decode_int8) = ours(name, input_feeding=feeding)
             try:
                 (their_train, their_decode) = joeys(theirs, input_feeding=feeding)
             except ImportError:
                 return
             label = f"{name}{', input feeding' if feeding else ''}"
-            print(json.dumps({f"training, {label}": compare(train, their_train, options.rounds)}), flush=True)
-            print(json.dumps({f"decoding, {label}": compare(decode, their_decode, options.rounds)}), flush=True)
+            contests = {
+                "decoding": (decode, their_decode),
+                "decoding, int8 output": (decode_int8, their_decode),
+                "training": (train, their_train),
+            }
+            for what, sides in contests.items():
+                print(json.dumps({f"{what}, {label}": compare(*sides, options.rounds)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -122,6 +122,10 @@ def test_what_only_a_transformer_can_do_is_refused_in_a_sentence(heedful: Comman
     assert result.returncode == 2
     wanted = "A model for Hugging Face must be a Transformer, but this one is a convolutional network."
     assert result.stderr.decode().rstrip().endswith(wanted)
+    result = heedful("translate", TEXT, "--quantize", "int8", "--model", run)
+    assert result.returncode == 2
+    wanted = "for a convolutional network: the int8 engine is for Transformers and recurrent networks."
+    assert result.stderr.decode().rstrip().endswith(wanted)
 
 
 def test_with_8_bit_weights_it_is_a_quarter_of_the_size_and_says_the_same(

@@ -13,6 +13,7 @@ import pytest
 from benchmarks.load import ServerProcess
 
 import heedful as package
+from heedful.engines.int8.library import is_available
 from heedful.insight.ablation import Head, Layer, ablate
 from heedful.insight.attention_cell import open_cell
 from heedful.insight.checkpoint_traces import trace_checkpoints
@@ -76,7 +77,7 @@ def test_a_page_explains_it(heedful: Command, run: Path, tmp_path: Path) -> None
 
 
 def test_its_trace_is_what_it_did(run: Path) -> None:
-    translator = package.load(run)
+    translator = package.load(run, quantize="none")
     trace = translator.translate(TEXT, trace=True)
     model = translator.readable_model
     weights = trace.attention("cross", 0, 0)
@@ -97,6 +98,18 @@ def test_its_trace_is_what_it_did(run: Path) -> None:
     np.testing.assert_allclose(last.trace.weights["cross"], trace.weights["cross"], atol=1e-6)  # the one that ships
 
 
+@pytest.mark.skipif(not is_available(), reason="needs a C++ compiler")
+def test_the_int8_engine_writes_its_output(run: Path) -> None:
+    translator, exact = package.load(run, quantize="int8"), package.load(run, quantize="none")
+    trace = translator.translate(TEXT, trace=True)
+    assert (translator.engine, exact.engine, trace.engine) == ("int8", "float", "int8")
+    assert trace.text == translator.translate(TEXT) == exact.translate(TEXT)
+    assert 0 < abs(trace.log_prob - trace.forced_log_prob) < 0.01 * len(trace.tokens)
+    # As modules it is the model itself, so what it looks at is the same.
+    looked = exact.translate(TEXT, trace=True).attention("cross", 0, 0)
+    np.testing.assert_allclose(trace.attention("cross", 0, 0), looked, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -107,10 +120,6 @@ def test_its_trace_is_what_it_did(run: Path) -> None:
         (
             ("export", "--format", "ctranslate2"),
             "CTranslate2 runs Transformers, but this model is a recurrent network.",
-        ),
-        (
-            ("translate", TEXT, "--quantize", "int8"),
-            '`quantize` must not be "int8" for a recurrent network: the int8 engine is for Transformers only.',
         ),
     ],
 )

@@ -153,7 +153,7 @@ class RecurrentConfig(Section):
 
     family: ClassVar[str] = "recurrent network"
     takes_preset: ClassVar[bool] = True
-    has_int8_engine: ClassVar[bool] = False
+    has_int8_engine: ClassVar[bool] = True
 
     kind: Literal["recurrent"]
     cell: Cell = "gru"

@@ -146,7 +146,12 @@ class RecurrentModel(EncoderDecoder):
 
     @torch.no_grad()
     def step(self, state: RecurrentSearch, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
-        """Append token_ids [rows] to the rows and return the logits of what comes next, [rows, vocab] in fp32.
+        """Append token_ids [rows] to rows parents [rows] and return the logits of what comes next, [rows, vocab]."""
+        return self.project(self.advance(state, token_ids, parents)).float()
+
+    @torch.no_grad()
+    def advance(self, state: RecurrentSearch, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
+        """Append token_ids [rows] to the rows and return what the logits are made of, [rows, dim].
 
         Row r goes on from row parents[r] of the step before, parents [rows]; None lets every row go on from itself.
         """
@@ -172,7 +177,8 @@ class RecurrentModel(EncoderDecoder):
                 return layer.said(state.states[number]).unsqueeze(1)
 
             states = residual(states, read)
-        return self.project(states.squeeze(1)).float()
+        hidden: Tensor = states.squeeze(1)
+        return hidden
 
     def attention_uses(self) -> list[AttentionUse]:
         """List the one attention, from what is being written to the source; nothing where the model has none."""

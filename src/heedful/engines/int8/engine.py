@@ -24,7 +24,9 @@ from heedful.storage.model_folder import ModelFolder
 from heedful.storage.quantized_weights import QuantizedWeights, quantize_rows
 
 
-class _LinearWeights(ctypes.Structure):
+class LinearWeights(ctypes.Structure):
+    """A linear map as the engine takes it: bytes row by row, a scale and a bias for each of its outputs."""
+
     _fields_ = (
         ("weights", POINTER(c_int8)),
         ("scales", POINTER(c_float)),
@@ -44,7 +46,7 @@ class _EngineSpec(ctypes.Structure):
         *((name, c_int32) for name in ("pre_norm", "activation", "threads")),
         ("norm_epsilon", c_float),
         ("embedding_scale", c_float),
-        ("linears", POINTER(_LinearWeights)),
+        ("linears", POINTER(LinearWeights)),
         ("norms", POINTER(_NormWeights)),
         ("source_tied", c_int32),
         ("target_tied", c_int32),
@@ -101,7 +103,7 @@ class Int8Transformer:
         alive: list[Tensor] = []
         handle = c_void_p()
         spec = _describe(model, quantized, alive, threads)
-        _check(self.library.heedful_new_engine(ctypes.byref(spec), ctypes.byref(handle)))
+        check_status(self.library.heedful_new_engine(ctypes.byref(spec), ctypes.byref(handle)))
         self.handle = handle.value
 
     @classmethod
@@ -149,13 +151,13 @@ class Int8Transformer:
             c_int64(max_len),
             ctypes.byref(handle),
         )
-        _check(status)
+        check_status(status)
         search = Int8Search(self, handle, len(lengths), target)
         for layer in range(self.num_encoder_layers):
             before_layer()
-            _check(self.library.heedful_encode(handle, c_int32(layer)))
+            check_status(self.library.heedful_encode(handle, c_int32(layer)))
         before_layer()
-        _check(self.library.heedful_keep_sources(handle, c_void_p(target.data_ptr())))
+        check_status(self.library.heedful_keep_sources(handle, c_void_p(target.data_ptr())))
         return search
 
     def step(self, state: Int8Search, token_ids: Tensor, parents: Tensor | None = None) -> Tensor:
@@ -172,7 +174,7 @@ class Int8Transformer:
         """Append token_ids [rows, length] to the rows that parents [rows] name; logits [rows, length, vocab]."""
         token_ids = token_ids.contiguous()
         logits = torch.empty(*token_ids.shape, self.vocab_size)
-        _check(self.library.heedful_extend(*_arguments(state, token_ids, parents), c_void_p(logits.data_ptr())))
+        check_status(self.library.heedful_extend(*_arguments(state, token_ids, parents), c_void_p(logits.data_ptr())))
         return logits
 
     def extend_best(
@@ -188,7 +190,7 @@ class Int8Transformer:
             c_void_p(log_probs.data_ptr()),
             c_void_p(ids.data_ptr()),
         )
-        _check(status)
+        check_status(status)
         return log_probs, ids
 
     def looks(self, source_ids: Tensor, source_mask: Tensor, input_ids: Tensor) -> Tensor:
@@ -209,17 +211,17 @@ class Int8Transformer:
             c_int64(source_ids.size(1)),
             c_void_p(looks.data_ptr()),
         )
-        _check(status)
+        check_status(status)
         return looks
 
     def rewind(self, state: Int8Search, lengths: Tensor) -> None:
         """Let every row forget what it has written beyond lengths [rows]."""
         assert lengths.numel() == state.num_rows, "one length for each row"
         assert lengths.is_contiguous(), "the engine reads memory as it lies"
-        _check(self.library.heedful_rewind(state.handle, c_void_p(lengths.data_ptr())))
+        check_status(self.library.heedful_rewind(state.handle, c_void_p(lengths.data_ptr())))
 
 
-def _check(status: int) -> None:
+def check_status(status: int) -> None:
     """Raise what the engine's status says; `Status` in engines/int8/transformer.cpp has the numbers."""
     if status == 1:
         raise MemoryError("The int8 engine was refused the memory it asked for.")
@@ -283,11 +285,11 @@ def _describe(
         alive.append(tensor.detach().float().cpu().contiguous())
         return ctypes.cast(alive[-1].data_ptr(), POINTER(c_float))
 
-    def linear(weight: Tensor, bias: Tensor | None) -> _LinearWeights:
+    def linear(weight: Tensor, bias: Tensor | None) -> LinearWeights:
         matrix, scales = quantize_rows(weight) if quantized is None else quantized.matrix(names[id(weight)])
         alive.append(matrix)
         bytes_at = ctypes.cast(matrix.data_ptr(), POINTER(c_int8))
-        return _LinearWeights(bytes_at, floats(scales), None if bias is None else floats(bias), *weight.shape)
+        return LinearWeights(bytes_at, floats(scales), None if bias is None else floats(bias), *weight.shape)
 
     def norm(layer: nn.LayerNorm) -> _NormWeights:
         return _NormWeights(floats(layer.weight), floats(layer.bias))
@@ -323,7 +325,7 @@ def _describe(
         threads=threads or torch.get_num_threads(),
         norm_epsilon=norms[0].eps,
         embedding_scale=model.source_embedding.scale,
-        linears=(_LinearWeights * len(linears))(*linears),
+        linears=(LinearWeights * len(linears))(*linears),
         norms=(_NormWeights * len(norms))(*(norm(layer) for layer in norms)),
         source_tied=tables[0] is projection.weight,
         target_tied=tables[1] is projection.weight,

@@ -20,12 +20,11 @@
 #include <vector>
 
 #include "engine.h"
-#include "search_row.h"
-
-constexpr int kChunk = 16 * kGroup;  // logits looked at together
+#include "output.h"
 
 struct Search {
-    Search(Engine& engine, long max_rows, long max_len) : engine(engine), max_rows(max_rows), max_len(max_len) {
+    Search(Engine& engine, long max_rows, long max_len)
+        : engine(engine), max_rows(max_rows), max_len(max_len), output(engine.projection, engine.team) {
         for (size_t i = 0; i < engine.decoder.size(); ++i)
             past.push_back(allocate<float>(max_rows * max_len * 2 * engine.dim));
         places.resize(max_rows * max_len);
@@ -35,7 +34,6 @@ struct Search {
         row_of.resize(max_rows);
         row_before.resize(max_rows);
         scratch.resize(engine.team.size());
-        chunk_logits.resize(engine.team.size());
     }
 
     // Room for `rows` rows of everything a layer computes.
@@ -53,23 +51,9 @@ struct Search {
         reserved = rows;
     }
 
-    // Room for what is told of so many lines.
-    void reserve_outputs(long lines) {
-        if (lines <= reserved_outputs) return;
-        for (auto& logits : chunk_logits) logits = allocate<float>(lines * kChunk);
-        best.resize(engine.team.size() * lines);
-        reserved_outputs = lines;
-    }
-
-    // Do something for every row; few rows are not worth waking the team.
     template <typename Work>
     void for_rows(long rows, const Work& work) {
-        Team& team = engine.team;
-        const long parts = rows < 2 * team.size() ? 1 : std::min(rows, team.parts_of(rows));
-        team.run(parts, [&](long part, int member) {
-            const Share mine(rows, part, parts);
-            for (long row = mine.begin; row < mine.end; ++row) work(row, member);
-        });
+        engine.team.for_rows(rows, work);
     }
 
     // out [rows, padded outputs] = x [rows, stride] through a linear layer; `x_of(row)` may compute the row first.
@@ -251,7 +235,7 @@ struct Search {
         const int dim = engine.dim;
         const long lines = rows * num_new;
         reserve(lines);
-        reserve_outputs(lines);
+        output.reserve(lines);
         const int32_t* fresh = take_places(lines);
         const auto position_of = [&](long line) { return row_of[line / num_new].length + line % num_new; };
         for_rows(lines, [&](long line, int) {
@@ -298,66 +282,14 @@ struct Search {
         });
     }
 
-    // Compute the logits a chunk of the vocabulary at a time and call look(logits, row, first id, width, member) for each
-    // row of each chunk, while it is in cache.
-    template <typename Look>
-    void project(long rows, const Look& look) {
-        const Linear& projection = engine.projection;
-        engine.team.run(num_chunks(), [&](long chunk, int member) {
-            Buffer<float>& logits = chunk_logits[member];
-            const long first = chunk * kChunk, width = std::min<long>(kChunk, projection.padded_outputs() - first);
-            projection.multiply_groups(quantized, rows, first / kGroup, (first + width) / kGroup, logits.get(), kChunk);
-            for (long row = 0; row < rows; ++row) {
-                float* here = &logits[row * kChunk];
-                for (long beyond = projection.outputs - first; beyond < width; ++beyond)
-                    here[beyond] = -std::numeric_limits<float>::infinity();
-                look(here, row, chunk, int(width), member);
-            }
-        });
-    }
-
-    long num_chunks() const { return (engine.projection.padded_outputs() + kChunk - 1) / kChunk; }
-
-    void write_logits(long rows, float* logits) {
-        const long vocab = engine.projection.outputs;
-        project(rows, [&](const float* here, long row, long chunk, int width, int) {
-            const long real = std::min<long>(width, vocab - chunk * kChunk);
-            std::memcpy(logits + row * vocab + chunk * kChunk, here, real * sizeof(float));
-        });
-    }
+    void write_logits(long rows, float* logits) { output.write_logits(quantized, rows, logits); }
 
     void write_best(long rows, int count, float* log_probs, int64_t* ids) {
-        const long chunks = num_chunks();
-        const bool is_sound = engine.projection.is_sound();
-        if (long(sums.size()) < rows * chunks) sums.resize(rows * chunks);
-        for (auto& list : best) list.reset(count);
-        project(rows, [&](const float* here, long row, long chunk, int width, int member) {
-            const int real = int(std::min<long>(width, engine.projection.outputs - chunk * kChunk));
-            sums[row * chunks + chunk] = look_at(here, width, real, chunk * kChunk, best[member * reserved_outputs + row]);
-        });
-        for_rows(rows, [&](long row, int) {
-            Best& list = best[row];
-            for (int member = 1; member < engine.team.size(); ++member) {
-                const Best& other = best[member * reserved_outputs + row];
-                for (size_t i = 0; i < other.ids.size(); ++i) list.offer(other.logits[i], other.ids[i]);
-            }
-            float peak = -std::numeric_limits<float>::infinity();
-            for (long chunk = 0; chunk < chunks; ++chunk) peak = std::max(peak, sums[row * chunks + chunk].peak);
-            double total = 0;
-            for (long chunk = 0; chunk < chunks; ++chunk)
-                total += sums[row * chunks + chunk].total * std::exp(double(sums[row * chunks + chunk].peak) - peak);
-            const float log_sum = peak + float(std::log(total));
-            const float broken = std::numeric_limits<float>::quiet_NaN();
-            for (int i = 0; i < count; ++i) {
-                const bool known = is_sound && i < int(list.ids.size()) && std::isfinite(quantized.scales[row]);
-                log_probs[row * count + i] = known ? list.logits[i] - log_sum : broken;
-                ids[row * count + i] = known ? list.ids[i] : i;
-            }
-        });
+        output.write_best(quantized, rows, count, log_probs, ids);
     }
 
     Engine& engine;
-    long max_rows, max_len, num_rows = 0, reserved = 0, reserved_outputs = 0;
+    long max_rows, max_len, num_rows = 0, reserved = 0;
     struct Row {
         long sentence, length;  // what it translates, and how much it has written
     };
@@ -372,7 +304,5 @@ struct Search {
     Buffer<float> states, normed, averages, wide, back;  // of the rows at work
     QuantizedRows quantized;
     std::vector<std::vector<float>> scratch;  // of each member
-    std::vector<Buffer<float>> chunk_logits;  // of each member
-    std::vector<Best> best;                   // of each member and row
-    std::vector<LogSum> sums;                 // of each row and chunk
+    Output output;
 };

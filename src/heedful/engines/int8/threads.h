@@ -23,6 +23,12 @@ inline void relax() { _mm_pause(); }
 inline void relax() { std::this_thread::yield(); }
 #endif
 
+// Part `part` of `count` items cut into `parts`: [begin, end).
+struct Share {
+    long begin, end;
+    Share(long count, long part, long parts) : begin(count * part / parts), end(count * (part + 1) / parts) {}
+};
+
 class Team {
   public:
     using Work = std::function<void(long task, int member)>;
@@ -48,6 +54,16 @@ class Team {
     // Into how many tasks to cut a job of `rows` rows: the more there is to do, the more parts, so that nobody waits long
     // for the last one.
     long parts_of(long rows) const { return size_ * (rows < 8 ? 3 : 8); }
+
+    // Do something for every row; few rows are not worth waking the team.
+    template <typename RowWork>
+    void for_rows(long rows, const RowWork& work) {
+        const long parts = rows < 2 * size_ ? 1 : std::min(rows, parts_of(rows));
+        run(parts, [&](long part, int member) {
+            const Share mine(rows, part, parts);
+            for (long row = mine.begin; row < mine.end; ++row) work(row, member);
+        });
+    }
 
     // Call work(task, member) once for each task below `tasks`, on whichever member is free, and return when all are done.
     // What a task throws is thrown here, once all have ended.
@@ -109,10 +125,4 @@ class Team {
     std::exception_ptr failure_;  // of the first task that threw
     alignas(64) std::atomic<uint64_t> board_{0};
     alignas(64) std::atomic<long> open_{0};
-};
-
-// Part `part` of `count` items cut into `parts`: [begin, end).
-struct Share {
-    long begin, end;
-    Share(long count, long part, long parts) : begin(count * part / parts), end(count * (part + 1) / parts) {}
 };

@@ -1,4 +1,4 @@
-// The functions Python calls: `engines/int8/engine.py` is their only caller.
+// The functions Python calls: `engines/int8/engine.py` and `engines/int8/output.py` are their only callers.
 //
 // An exception must not cross into C: what can fail returns a status, and gives its result through a pointer.
 
@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "engine.h"
+#include "output.h"
 #include "search.h"
 
 enum Status : int32_t { kDone = 0, kOutOfMemory = 1, kFailed = 2 };
@@ -102,5 +103,32 @@ int32_t heedful_look(void* search, const int64_t* tokens, int64_t rows, int64_t 
 // lengths [rows], none above what the row has written.
 int32_t heedful_rewind(void* search, const int64_t* lengths) {
     return status_of([&] { static_cast<Search*>(search)->rewind(lengths); });
+}
+
+// An output projection by itself.
+int32_t heedful_new_output(const LinearWeights* weights, int32_t threads, void** made) {
+    return status_of([&] { *made = new LoneOutput(*weights, threads); });
+}
+
+void heedful_free_output(void* output) { delete static_cast<LoneOutput*>(output); }
+
+// states [rows, inputs]; logits [rows, vocab].
+int32_t heedful_logits(void* output, const float* states, int64_t rows, float* logits) {
+    return status_of([&] {
+        auto& self = *static_cast<LoneOutput*>(output);
+        const std::lock_guard working(self.at_work);
+        self.take(states, rows);
+        self.output.write_logits(self.quantized, rows, logits);
+    });
+}
+
+// states [rows, inputs]; the `count` best log-probabilities and ids, [rows, count] each.
+int32_t heedful_best(void* output, const float* states, int64_t rows, int32_t count, float* log_probs, int64_t* ids) {
+    return status_of([&] {
+        auto& self = *static_cast<LoneOutput*>(output);
+        const std::lock_guard working(self.at_work);
+        self.take(states, rows);
+        self.output.write_best(self.quantized, rows, count, log_probs, ids);
+    });
 }
 }

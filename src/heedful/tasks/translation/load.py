@@ -14,11 +14,14 @@ from typing import Any, Literal
 
 import torch
 
+from heedful.config.models import RecurrentConfig
 from heedful.decoding import Decodable, Ensemble, Stepwise
 from heedful.engines.int8.engine import restore_int8
 from heedful.engines.int8.library import NativeUnavailableError, open_library
+from heedful.engines.int8.output import Int8Recurrent
 from heedful.errors import UserError
 from heedful.models.interfaces import EncoderDecoder
+from heedful.models.recurrent import RecurrentModel
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import ModelFolder, load_model_folder, restore_model
@@ -139,10 +142,15 @@ def _engine(
     model = folder.description.model
     if insist and not model.has_int8_engine:
         raise UserError(
-            f'`quantize` must not be "int8" for a {model.family}: the int8 engine is for Transformers only.'
+            f'`quantize` must not be "int8" for a {model.family}: the int8 engine is for Transformers and '
+            "recurrent networks."
         )
     if library is not None and model.has_int8_engine:
         try:
+            if isinstance(model, RecurrentConfig):
+                recurrent = restore_model(folder)
+                assert isinstance(recurrent, RecurrentModel), "what its section says"
+                return Int8Recurrent(recurrent, library=library)
             return restore_int8(folder, library=library)
         except NativeUnavailableError:
             if insist:

@@ -15,6 +15,7 @@ import torch
 from heedful.config.training import DecodingConfig
 from heedful.decoding import Decodable, Generator, Hypothesis, Recorder, SearchRequest, Stepwise, Term, searched_model
 from heedful.engines.int8.engine import Int8Transformer
+from heedful.engines.int8.output import Int8Recurrent
 from heedful.errors import UserError
 from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.device import within_memory
@@ -163,7 +164,7 @@ class Translator:
     @property
     def engine(self) -> Literal["float", "int8"]:
         """What the model is computed with."""
-        return "int8" if isinstance(self._model, Int8Transformer) else "float"
+        return "int8" if isinstance(self._model, Int8Transformer | Int8Recurrent) else "float"
 
     @property
     def _model(self) -> Decodable[Any] | None:
@@ -175,6 +176,8 @@ class Translator:
         model = self._model
         if isinstance(model, EncoderDecoder):
             return model
+        if isinstance(model, Int8Recurrent):
+            return model.model
         if self.reference is not None:
             return self.reference()
         if model is not None:
@@ -269,7 +272,7 @@ class Translator:
     def _aligner(self) -> Aligner:
         model = self._model
         engine = model if isinstance(model, Int8Transformer) else None
-        is_able = isinstance(model, EncoderDecoder) or self.reference is not None
+        is_able = isinstance(model, EncoderDecoder | Int8Recurrent) or self.reference is not None
         return Aligner(self.tokenizer, self.directions, lambda: self.readable_model, is_able, engine)
 
     def _search(self, units: Sequence[Unit], request: TranslationRequest) -> list[list[Hypothesis]]:

@@ -204,7 +204,7 @@ class _Side:
 
 
 def _counted(passes: list[Tensor], target_ids: Tensor, mask: Tensor) -> tuple[list[Tensor], Tensor, Tensor]:
-    """Leave the padding out on a CPU, where each row costs its products; to count it, a GPU would have to be waited for.
+    """Leave the padding out on a CPU, where each row costs its products; a GPU would have to be waited for.
 
     passes [rows, dim], target_ids and mask [rows]; returns the same of the rows where the mask is True.
     """
