@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from heedful import __version__
+from heedful.cli.align import align
 from heedful.cli.check import check
 from heedful.cli.classify import classify
 from heedful.cli.clean import clean
@@ -66,6 +67,7 @@ app.command("distill")(distill)
 app.command("evaluate")(evaluate)
 app.command("compare")(compare)
 app.command("review")(review)
+app.command("align")(align)
 app.command("tune")(tune)
 app.add_typer(study, name="study")
 app.command("data")(data)

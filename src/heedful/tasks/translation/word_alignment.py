@@ -28,7 +28,7 @@ from heedful.text.tokens import Token
 from heedful.text.words import UNSPACED
 
 _WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
-_MARKS = string.punctuation + "…“”„‚‘’«»‹› \u00a0\u202f"
+MARKS = string.punctuation + "…“”„‚‘’«»‹› \u00a0\u202f"
 _LEAST_WEIGHT = 0.1
 """Of a link that both directions speak for; below it, a word is left without one."""
 
@@ -206,11 +206,11 @@ def _has_letters(text: str) -> bool:
 
 def _carried_over(source: str, target: str, words: tuple[list[Span], list[Span]]) -> Iterator[tuple[int, int]]:
     """Yield the words, by their numbers, that are parts which must not change and stand on both sides."""
-    parts = {part.strip(_MARKS) for part in mask_fixed_parts(source, plain_numbers=True).parts} - {""}
+    parts = {part.strip(MARKS) for part in mask_fixed_parts(source, plain_numbers=True).parts} - {""}
     if not parts:
         return
     source_words, target_words = (
-        {text[slice(*span)].strip(_MARKS): number for number, span in reversed(list(enumerate(spans)))}
+        {text[slice(*span)].strip(MARKS): number for number, span in reversed(list(enumerate(spans)))}
         for text, spans in zip((source, target), words, strict=True)
     )
     yield from ((source_words[part], target_words[part]) for part in parts & source_words.keys() & target_words.keys())
