@@ -29,6 +29,7 @@ def compare(
     ] = 0.05,
     processes: Annotated[int, typer.Option(metavar="N", min=1, help="Trainings side by side.")] = 1,
     measure: Annotated[bool, typer.Option("--speed/--no-speed", help="Measure speed and memory.")] = True,
+    minutes: options.Minutes = None,
     device: options.Device = None,
 ) -> None:
     """Compare configs and finished runs: quality, significance, speed, memory.
@@ -48,7 +49,7 @@ def compare(
     from heedful.reports.rendering import PAGE, to_lines, write_report
 
     chosen = parse_budget(budget or [], fit_width=fit_width, tolerance=tolerance)
-    wanted = Wanted(_parse_seeds(seeds), chosen, processes, device, measure)
+    wanted = Wanted(_parse_seeds(seeds), chosen, processes, device, measure, minutes)
     overrides = [it for it in places if "=" in it and not Path(it).exists()]
     field = read_field([Path(it) for it in places if it not in overrides], overrides)
     comparison = run_comparison(field, out, wanted, say=note)

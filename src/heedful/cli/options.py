@@ -25,6 +25,12 @@ Overrides = Annotated[
     list[str] | None,
     typer.Argument(metavar="SECTION.KEY=VALUE", help="Settings that win over the file.", show_default=False),
 ]
+Minutes = Annotated[
+    float | None,
+    typer.Option(
+        metavar="M", min=0.0, help="Begin nothing more after so long; the same command goes on.", show_default=False
+    ),
+]
 Device = Annotated[
     str | None, typer.Option(metavar="D", help="cpu, cuda or cuda:N; by default a GPU when there is one.")
 ]

@@ -40,6 +40,7 @@ def complexity(
         typer.Option("--device", metavar="D", help="cpu, cuda or cuda:N, several times for several; by default all."),
     ] = None,
     threads: Annotated[int, typer.Option(metavar="N", min=1, help="Threads of the CPU.")] = 1,
+    minutes: options.Minutes = None,
     out: Out = None,
     resume: Resume = False,
     as_json: Json = False,
@@ -59,7 +60,7 @@ def complexity(
 
     sizes = Sizes(sizes_n, sizes_d, _devices(devices), threads)
     folder = StudyFolder.begin(out or Path("studies/complexity"), asdict(sizes), resume=resume)
-    _show(complexity_report(study_complexity(sizes, folder, note)), folder.folder, as_json=as_json)
+    _show(complexity_report(study_complexity(sizes, folder, note, minutes)), folder.folder, as_json=as_json)
 
 
 @study.command("gradients")
@@ -95,6 +96,7 @@ def ablation(
     ] = None,
     seeds: Seeds = "1,2,3",
     processes: Annotated[int, typer.Option(metavar="N", min=1, help="Trainings side by side.")] = 1,
+    minutes: options.Minutes = None,
     device: options.Device = None,
     out: Out = None,
     resume: Resume = False,
@@ -129,7 +131,8 @@ def ablation(
         "seeds": list(numbers),
     }
     folder = StudyFolder.begin(out or Path("studies/ablation"), asked, resume=resume)
-    outcomes = run_trials(trials_of(configs, numbers), folder.folder, processes=processes, device=device, say=note)
+    trials = sorted(trials_of(configs, numbers), key=lambda trial: trial.seed)  # stopped halfway, no row has fewer
+    outcomes = run_trials(trials, folder.folder, processes=processes, device=device, minutes=minutes, say=note)
     depths = {label: gradients_through_depth(one) for label, one in configs.items()}
     names = [outcome.scores[0].name for outcome in outcomes if outcome.failure is None]
     report = ablation_report(base, results_of(chosen, outcomes), depths, names[0] if names else "the test set")
@@ -171,6 +174,7 @@ def length(
         trials += [Trial(it.label, it.config, it.finished)] if finished else trials_of({it.label: it.config}, numbers)
     asked: dict[str, JsonValue] = {"candidates": [str(place) for place in places], "seeds": list(numbers)}
     folder = StudyFolder.begin(out or Path("studies/length"), asked, resume=resume)
+    trials.sort(key=lambda trial: trial.seed)
     outcomes = run_trials(trials, folder.folder, processes=processes, device=device, say=note)
     configs = {it.label: it.config for it in field.candidates}
     _show(length_report(outcomes, configs, bounds), folder.folder, as_json=as_json)

@@ -81,6 +81,9 @@ class Wanted:
     measure: bool = True
     """Whether speed and memory are measured."""
 
+    minutes: float | None = None
+    """After how many no further training begins; None for any."""
+
 
 def compare(entered: Field, folder: Path, wanted: Wanted, *, say: Say) -> Comparison:
     """Compare what has entered, in `folder`."""
@@ -96,7 +99,10 @@ def compare(entered: Field, folder: Path, wanted: Wanted, *, say: Say) -> Compar
         say,
     )
     trials = [trial for candidate in candidates for trial in _trials_of(candidate, wanted.seeds)]
-    outcomes = run_trials(trials, folder, processes=wanted.processes, device=wanted.device, say=say)
+    trials.sort(key=lambda trial: trial.seed)  # stopped halfway, all have been trained equally often
+    outcomes = run_trials(
+        trials, folder, processes=wanted.processes, device=wanted.device, minutes=wanted.minutes, say=say
+    )
     broken = [
         *entered.broken,
         *(Broken(it.label, in_a_line(it.failure), 1) for it in outcomes if it.failure is not None),

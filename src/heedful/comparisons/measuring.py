@@ -9,6 +9,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import cycle, islice
 from pathlib import Path
 
 import torch
@@ -34,6 +35,9 @@ from heedful.training.loop import Run, start_state, stepper
 _ROUNDS = 3
 _NUM_ANSWERED, _NUM_ALONE = 48, 8
 _STEP_SECONDS, _LEAST_STEPS, _MOST_STEPS = 1.0, 5, 200
+_DIFFERENT_BATCHES, _GPU_ROUNDS = 8, 3
+"""Batches a speed is measured on, and how often a GPU does each before it counts: kernels are built, steps recorded."""
+
 _BYTES_PER_PARAMETER = 16
 _SYMBOLS_WRITTEN = 64
 
@@ -83,21 +87,23 @@ def measure_steps(run: AnyRun, folder: Path, device: str | None) -> StepCost:
     if chosen.type == "cuda":
         torch.cuda.reset_peak_memory_stats(chosen)
     batches = job.batches_from(0)
+    some = [next(batches) for _ in range(_DIFFERENT_BATCHES)]
+    if close := getattr(batches, "close", None):
+        close()
     do_step = stepper(state, job, settings)
-    tokens, seconds, batch = 0, 0.0, next(batches)
-    for number in range(_MOST_STEPS):
+    tokens, seconds, steps, batch = 0, 0.0, 0, some[0]
+    num_warming = 1 if chosen.type == "cpu" else _GPU_ROUNDS * len(some)
+    for number, batch in enumerate(islice(cycle(some), _MOST_STEPS + num_warming)):
         began = time.perf_counter()
         do_step([batch], learning_rate=0.0)
         if chosen.type == "cuda":
             torch.cuda.synchronize(chosen)
-        if number >= 1:  # the first one warms up
+        if number >= num_warming:
             seconds += time.perf_counter() - began
             tokens += batch.num_items
-        if number >= _LEAST_STEPS and seconds > _STEP_SECONDS:
+            steps += 1
+        if steps >= _LEAST_STEPS and seconds > _STEP_SECONDS:
             break
-        batch = next(batches)
-    if close := getattr(batches, "close", None):
-        close()
     num_parameters = count_parameters(job.loss.model)
     if chosen.type == "cuda":
         memory = torch.cuda.max_memory_allocated(chosen)
@@ -105,7 +111,7 @@ def measure_steps(run: AnyRun, folder: Path, device: str | None) -> StepCost:
         kept = kept_bytes(job.loss, batch, bf16=run.training.precision == "bf16")
         memory = kept + _BYTES_PER_PARAMETER * num_parameters
     per_update = run.training.accumulate
-    return StepCost(num_parameters, tokens / seconds, number / seconds / per_update, memory, chosen.type)
+    return StepCost(num_parameters, tokens / seconds, steps / seconds / per_update, memory, chosen.type)
 
 
 def measure_all(

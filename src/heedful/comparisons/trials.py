@@ -24,6 +24,7 @@ from heedful.training.durability.run_lock import RunLock, is_locked
 
 Say = Callable[[str], None]
 _SETTLED = "trials.json"
+NOT_BEGUN = "It was not begun in the time there was; the same command goes on."
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,19 @@ def trials_of(configs: Mapping[str, AnyRun], seeds: Sequence[int]) -> list[Trial
 
 
 def run_trials(
-    trials: Sequence[Trial], folder: Path, *, processes: int = 1, device: str | None = None, say: Say
+    trials: Sequence[Trial],
+    folder: Path,
+    *,
+    processes: int = 1,
+    device: str | None = None,
+    minutes: float | None = None,
+    say: Say,
 ) -> list[Outcome]:
     """Do what is left to do of the trials under `folder`, so many side by side, and return what became of each.
 
-    The threads of a CPU are shared among the processes when a folder is begun, and stay as they are then: how many
-    there are decides the last bits.
+    They begin in the order in which they come; what has not begun after so many minutes is left for another time. The
+    threads of a CPU are shared among the processes when a folder is begun, and stay as they are then: how many there
+    are decides the last bits.
     """
     if processes < 1:
         raise UserError(f"`processes` must be at least 1, but is {processes}.")
@@ -81,10 +89,10 @@ def run_trials(
         raise UserError(f"{folder} must be used by one command at a time, but another is at it. Wait for it.")
     with RunLock(folder):
         threads = _settled_threads(folder, processes)
-        failures: dict[int, str] = {}
         left = [place for place, trial in enumerate(trials) if not _is_done(trial, files[place])]
         for place in left:
             _write_config(_named(trials[place], files[place], folder), files[place])
+        failures = dict.fromkeys(left, NOT_BEGUN)
         requests = [_request(trials[place], files[place], threads, device) for place in left]
 
         def titled(number: int, told: str) -> None:
@@ -94,12 +102,14 @@ def run_trials(
         def done(number: int, answer: Answer) -> None:
             if answer.exit_code:
                 failures[left[number]] = answer.message
+                titled(number, f"failed: {answer.message}")
             else:
+                del failures[left[number]]
                 titled(number, "done.")
 
         if len(left) < len(trials):
             say(f"{len(trials) - len(left)} of {len(trials)} trials are done already.")
-        do_all(requests, processes, tell=titled, done=done)
+        do_all(requests, processes, tell=titled, done=done, minutes=minutes)
     return [
         _outcome(trial, its_files, failures.get(place))
         for place, (trial, its_files) in enumerate(zip(trials, files, strict=True))

@@ -5,11 +5,13 @@ they save what they have and leave. Work is JSON; what it means is known by work
 """
 
 import json
+import math
 import os
 import selectors
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -90,15 +92,18 @@ def do_all(
     *,
     tell: Tell,
     done: Callable[[int, Answer], None],
+    minutes: float | None = None,
 ) -> None:
     """Have all work done by so many processes; `tell` hears of each piece of work as it goes on, `done` how it ended.
 
-    Pieces are numbered as they come in `requests`. An interruption is an `InterruptedWorkError`, after all have saved.
+    Pieces are numbered as they come in `requests`. What has not begun after so many minutes is not begun, and `done`
+    does not hear of it. An interruption is an `InterruptedWorkError`, after all have saved.
     """
-    if not requests:
+    if not requests or minutes == 0:
         return
+    ends = math.inf if minutes is None else time.monotonic() + 60 * minutes
     if num_workers == 1:
-        _do_here(requests, tell, done)
+        _do_here(requests, tell, done, ends)
         return
     waiting = list(enumerate(requests))[::-1]
     with Interruption() as interruption, _started(min(num_workers, len(requests))) as workers:
@@ -111,14 +116,17 @@ def do_all(
                 for worker in workers:
                     worker.stop()
             for place in _ready(workers):
-                _hear(workers, place, [] if is_stopping else waiting, tell, done)
+                is_over = is_stopping or time.monotonic() > ends
+                _hear(workers, place, [] if is_over else waiting, tell, done)
         if interruption.received is not None:
             raise InterruptedWorkError(interruption.received)
 
 
-def _do_here(requests: Sequence[Request], tell: Tell, done: Callable[[int, Answer], None]) -> None:
+def _do_here(requests: Sequence[Request], tell: Tell, done: Callable[[int, Answer], None], ends: float) -> None:
     """Do all work in this process, which need not load everything a second time."""
     for number, request in enumerate(requests):
+        if time.monotonic() > ends:
+            return
         answers: list[Answer] = []
 
         def hear(number: int = number, answers: list[Answer] = answers, **fields: Any) -> None:

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from heedful.comparisons.trials import Outcome
+from heedful.comparisons.trials import NOT_BEGUN, Outcome
 from heedful.config.models import TransformerConfig
 from heedful.config.translation import TranslationRun
 from heedful.errors import UserError
@@ -120,6 +120,11 @@ class Result:
     failures: tuple[str, ...]
 
     @property
+    def is_left(self) -> bool:
+        """Whether none of its trainings has begun."""
+        return not self.scores and set(self.failures) <= {NOT_BEGUN}
+
+    @property
     def mean(self) -> Estimate | None:
         """The mean over seeds."""
         return mean_interval(list(self.scores.values())) if self.scores else None
@@ -153,9 +158,7 @@ def ablation_report(
         [_cells(result, base) for result in results],
         note="Differences are taken seed by seed; intervals are Student's over seeds. Of one seed nothing can be said.",
     )
-    claims = [
-        [result.row.claim, result.row.label, _verdict(result.difference(base))] for result in others if result.row.claim
-    ]
+    claims = [[result.row.claim, result.row.label, _verdict(result, base)] for result in others if result.row.claim]
     bars = [
         NamedValue(result.row.label, result.mean.value, result.mean.low, result.mean.high)
         for result in results
@@ -168,7 +171,7 @@ def ablation_report(
         Table("What is claimed", ["claim", "row", "here"], claims) if claims else "",
         IntervalPlot("rows", f"BLEU on {test_set}", "BLEU", bars, reference=base.mean.value),
         _depth_plot(depths),
-        *(f"{result.row.label} failed: {failure}" for result in results for failure in result.failures),
+        *(f"{result.row.label} failed: {failure}" for result in results for failure in dict.fromkeys(result.failures)),
     ]
     data = {
         "config": config.name,
@@ -204,7 +207,7 @@ def _summary(base: Result, others: Sequence[Result]) -> str:
 
 def _cells(result: Result, base: Result) -> list[str]:
     if result.mean is None:
-        return [result.row.label, "failed", "", "", "", ""]
+        return [result.row.label, "–" if result.is_left else "failed", "", "", "", ""]
     cells = [result.row.label, f"{result.mean.value:.2f}", _interval(result.mean)]
     difference = result.difference(base)
     if result is base or difference is None:
@@ -222,10 +225,11 @@ def _change(difference: Estimate) -> str:
     return "worse" if difference.high < 0 else "better" if difference.low > 0 else "no difference seen"
 
 
-def _verdict(difference: Estimate | None) -> str:
+def _verdict(result: Result, base: Result) -> str:
     """Say what the difference means for a claim: all of them say that the change is for the worse."""
+    difference = result.difference(base)
     if difference is None:
-        return "holds: the training failed"
+        return "not known: not trained" if result.is_left else "holds: the training failed"
     return {"worse": "holds", "better": "does not hold", "one seed": "not known: one seed"}.get(
         _change(difference), "not seen"
     )

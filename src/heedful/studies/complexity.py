@@ -9,12 +9,14 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 from torch import nn
 
+from heedful.errors import is_out_of_memory
 from heedful.evaluation.intervals import Estimate, power_law
 from heedful.studies.dependencies import rounds_to_reach, sequential_steps
 from heedful.studies.layers import FAMILIES, rounds_of
@@ -89,20 +91,22 @@ class Findings:
         return [cell for cell in self.cells if (cell.device, cell.family) == (device, family)]
 
 
-def study_complexity(sizes: Sizes, folder: StudyFolder, say: Say) -> Findings:
-    """Measure what is not measured yet."""
+def study_complexity(sizes: Sizes, folder: StudyFolder, say: Say, minutes: float | None = None) -> Findings:
+    """Measure what is not measured yet; after so many minutes what is left is left out."""
     threads = torch.get_num_threads()
     torch.set_num_threads(sizes.threads)
+    ends = math.inf if minutes is None else time.monotonic() + 60 * minutes
     left_out = []
     try:
         for device, length, width, family in sizes.cells():
             key = _key(device, family, length, width)
             if key in folder.done:
                 continue
-            if _is_too_large(folder, device, family, length, width):
+            is_over = time.monotonic() > ends or _is_too_large(folder, device, family, length, width)
+            cell = None if is_over else _measure_if_it_fits(device, family, length, width, sizes)
+            if cell is None:
                 left_out.append((device, family, length, width))
                 continue
-            cell = measure(device, family, length, width, sizes)
             folder.record(key, asdict(cell))
             say(f"{device}  {FAMILIES[family].name}, n = {length}, d = {width}: {1000 * cell.total:.2f} ms")
     finally:
@@ -117,6 +121,29 @@ def study_complexity(sizes: Sizes, folder: StudyFolder, say: Say) -> Findings:
 
 def _cell(fields: dict[str, Any]) -> Cell:
     return Cell(**fields)
+
+
+def _measure_if_it_fits(device: str, family: str, length: int, width: int, sizes: Sizes) -> Cell | None:
+    """Measure one layer; None when the memory is too small for it, or others have it."""
+    try:
+        with _every_product_in_fp32():
+            return measure(device, family, length, width, sizes)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+    torch.cuda.empty_cache()
+    return None
+
+
+@contextmanager
+def _every_product_in_fp32() -> Iterator[None]:
+    """Let convolutions and recurrent kernels of a GPU compute as matrix products do; they have TF32 by default."""
+    before = torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = before
 
 
 def measure(device: str, family: str, length: int, width: int, sizes: Sizes) -> Cell:
@@ -167,9 +194,10 @@ def _is_too_large(folder: StudyFolder, device: str, family: str, length: int, wi
 
 
 def _memory(device: str) -> int:
-    """Return the bytes a device has."""
+    """Return the bytes a device has; of a GPU those that others have left, and what this process has taken."""
     if device.startswith("cuda"):
-        return torch.cuda.get_device_properties(torch.device(device)).total_memory
+        place = torch.device(device)
+        return int(torch.cuda.mem_get_info(place)[0]) + torch.cuda.memory_reserved(place)
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
