@@ -33,6 +33,10 @@ LeastRisk = Annotated[
     int | None,
     typer.Option("--mbr", metavar="N", min=2, help="Of N candidates, or samples, what is most like all others."),
 ]
+Register = Annotated[
+    str | None,
+    typer.Option("--register", metavar="NAME", help="Kind of language, as formal, where the model has learned any."),
+]
 WordLinks = Annotated[
     Literal["pharaoh", "json"] | None,
     typer.Option("--alignment", help="Also which words became which: after |||, or with --json."),

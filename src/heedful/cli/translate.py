@@ -37,6 +37,7 @@ def translate(
     diverse: search_options.Diverse = None,
     mbr: search_options.LeastRisk = None,
     glossary: search_options.GlossaryFile = None,
+    register: search_options.Register = None,
     alignment: search_options.WordLinks = None,
     check: search_options.Check = False,
     as_json: options.Json = False,
@@ -47,10 +48,9 @@ def translate(
 ) -> None:
     """Translate TEXT, stdin line by line, or a FILE: letter.docx becomes letter.de.docx.
 
-    Every input line gives exactly one output line, an empty line an empty one.
-    Output is flushed while input is still coming. With --json, each line is an
-    object with the translation, its score, its alternatives, the languages,
-    its words with how sure they are, and warnings: what is doubtful about it.
+    Every input line gives exactly one output line, an empty line an empty one,
+    while input is still coming. With --json it is an object with translation,
+    score, alternatives, languages, words with how sure they are, and warnings.
 
     With --alignment pharaoh, a line ends in ||| and pairs such as 0-0 1-2: which
     word became which. Words stand between spaces; a Chinese character is one.
@@ -77,6 +77,7 @@ def translate(
         prefix=prefix,
         glossary=NO_TERMS if glossary is None else load_glossary(glossary),
         alignment=alignment is not None,
+        register=register,
         check=check,
     )
     chosen = SearchOptions(
@@ -91,8 +92,7 @@ def translate(
     request = chosen.request(asked, lambda name: "--" + name.replace("_", "-"))
     translator = load_translator(model, device=device, quantize=quantize, say=note)
     if files:
-        model_name = ", ".join(map(str, model or ("bundled",)))
-        translate_files(files, translator, request, file_options, model_name=model_name)
+        translate_files(files, translator, request, file_options, ", ".join(map(str, model or ("bundled",))))
         return
     reader = None if text else read_lines(open_stdin())
     _write_all(translator.translate_lines(text or reader or (), request), alignment, as_json=as_json)

@@ -64,7 +64,6 @@ def translate_files(
     translator: "Translator",
     request: "TranslationRequest",
     options: FileOptions,
-    *,
     model_name: str,
 ) -> None:
     """Translate files one after the other, each beside its source; one that cannot be read stops none of the others."""

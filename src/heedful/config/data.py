@@ -19,6 +19,10 @@ class CorpusSettings(Section):
     target_language: str | None = None
     """Overrides `data.target_language` for this corpus."""
 
+    in_register: str | None = Field(default=None, pattern="^[a-z][a-z_]{0,30}$")
+    """The kind of language this corpus is written in, such as "everyday", "formal" or "technical": it can be asked for
+    when the model is used (`heedful translate --register`)."""
+
     simplify_chinese: bool = False
     """Turn traditional Chinese characters into simplified ones, on both sides, with OpenCC (`heedful[chinese]`)."""
 
@@ -78,6 +82,29 @@ class FilterConfig(Section):
     """Leave out a pair that has occurred before."""
 
 
+class AugmentationConfig(Section):
+    """Pairs made of those of each training corpus, and learned beside them.
+
+    A number is a share of the corpus: 0.1 makes a pair more of every ten. What cannot be made of a pair is not made.
+    """
+
+    joined: float = Field(default=0.0, ge=0, le=1)
+    """Paragraphs: two to six pairs drawn from neighbouring lines of the file, one after the other."""
+
+    copies: float = Field(default=0.0, ge=0, le=1)
+    """Parts that stay the same on both sides: numbers, dates, units, addresses, placeholders, tags, code, emoji, names;
+    in place of a name or number that both sides have, or beside the text."""
+
+    capitals: float = Field(default=0.0, ge=0, le=1)
+    """ALL CAPITALS on both sides."""
+
+    no_full_stop: float = Field(default=0.0, ge=0, le=1)
+    """Without the full stop that ends both sides."""
+
+    typing_errors: float = Field(default=0.0, ge=0, le=1)
+    """Typing errors in the source alone; not in scripts that are not typed letter by letter."""
+
+
 class DataConfig(Section):
     """The corpora of a run. A leading `data/` in a path stands for the folder HEEDFUL_DATA, when that is set."""
 
@@ -104,6 +131,16 @@ class DataConfig(Section):
 
     temperature: float = Field(default=1.0, ge=1)
     """Evens out directions of unequal size: n pairs are drawn as if they were n^(1/temperature); 1 changes nothing."""
+
+    register_temperature: float = Field(default=1.0, ge=1)
+    """The same for the registers within each direction (`in_register` of the corpora), before the directions."""
+
+    register_rate: float = Field(default=0.5, gt=0, le=1)
+    """How often the register of a pair is told, where its corpus has one. It is left open in the other cases, so that
+    a model can be used both ways."""
+
+    augmentation: AugmentationConfig = AugmentationConfig()
+    """Pairs that are made of others."""
 
 
 def both_ways(data: DataConfig) -> DataConfig:

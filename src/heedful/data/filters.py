@@ -28,25 +28,27 @@ _WORDS: Mapping[Reason, str] = {
 
 @dataclass
 class FilterReport:
-    """How many pairs were read, and how many were left out for which reason."""
+    """How many pairs were read, how many were made of them, and how many were left out for which reason."""
 
     num_read: int = 0
     left_out: dict[Reason, int] = field(default_factory=lambda: dict.fromkeys(REASONS, 0))
+    num_made: int = 0
 
     @property
     def num_kept(self) -> int:
         """Pairs that stayed."""
-        return self.num_read - sum(self.left_out.values())
+        return self.num_read + self.num_made - sum(self.left_out.values())
 
     def __add__(self, other: "FilterReport") -> "FilterReport":
         left_out = {reason: self.left_out[reason] + other.left_out[reason] for reason in REASONS}
-        return FilterReport(self.num_read + other.num_read, left_out)
+        return FilterReport(self.num_read + other.num_read, left_out, self.num_made + other.num_made)
 
     def sentence(self) -> str:
         """Say it for a person."""
         reasons = [f"{number:,} {_WORDS[reason]}" for reason, number in self.left_out.items() if number]
         left_out = f"; left out: {', '.join(reasons)}" if reasons else ""
-        return f"{count_of(self.num_kept, 'training pair')} of {self.num_read:,}{left_out}."
+        made = f" and {self.num_made:,} made of them" if self.num_made else ""
+        return f"{count_of(self.num_kept, 'training pair')} of {self.num_read:,}{made}{left_out}."
 
 
 class PairFilter:

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.config.data import Corpus, DataConfig
+from heedful.config.data import AugmentationConfig, Corpus, DataConfig
 from heedful.data.arrow_files import map_column, map_ragged
 from heedful.data.file_identity import FileIdentities
 from heedful.data.filters import FilterReport
@@ -110,20 +110,23 @@ def prepare_store(
     tokenizer: Tokenizer,
     *,
     dropout: SubwordDropout | None = None,
+    seed: int = 0,
     identities: FileIdentities | None = None,
     cache: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> TokenStore:
     """Open the store of the training corpora, after building it where there is none yet.
 
-    `dropout` adds what subword dropout needs. `identities` saves reading a corpus once more to know what it is.
-    `cache` is the folder of all stores; None takes the user's.
+    `dropout` adds what subword dropout needs, `seed` decides what is made of pairs. `identities` saves reading a corpus
+    once more to know what it is. `cache` is the folder of all stores; None takes the user's.
     """
     if dropout is not None and not all(
         isinstance(s.segmentation, Merges) for s in (tokenizer.source, tokenizer.target)
     ):
         raise UserError("`tokenizer.dropout` must be 0 for a tokenizer without merges: there is nothing to pass over.")
-    folder = (cache or cache_folder()) / f"tokens-{_key(data, tokenizer, dropout, identities or FileIdentities())}"
+    folder = (
+        cache or cache_folder()
+    ) / f"tokens-{_key(data, tokenizer, dropout, seed, identities or FileIdentities())}"
     if folder.exists() and not _is_whole(folder):
         say(f"The token store {folder} is damaged and is built anew.")
         remove_folder(folder)
@@ -132,7 +135,7 @@ def prepare_store(
         with writing(folder):
             make_private_folder(folder.parent)
         try:
-            publish_folder(folder, lambda partial: fill_store(partial, data, tokenizer, dropout))
+            publish_folder(folder, lambda partial: fill_store(partial, data, tokenizer, dropout, seed=seed))
         except HeedfulError:
             if not folder.exists():  # otherwise another run has just built the same one
                 raise
@@ -145,7 +148,9 @@ def prepare_store(
     return store
 
 
-def _key(data: DataConfig, tokenizer: Tokenizer, dropout: SubwordDropout | None, identities: FileIdentities) -> str:
+def _key(
+    data: DataConfig, tokenizer: Tokenizer, dropout: SubwordDropout | None, seed: int, identities: FileIdentities
+) -> str:
     """Return a short hash of everything that decides what is in a store."""
     parts = {
         "format_version": _FORMAT_VERSION,
@@ -155,6 +160,11 @@ def _key(data: DataConfig, tokenizer: Tokenizer, dropout: SubwordDropout | None,
         "corpora": [_describe(corpus, identities) for corpus in data.train],
         "dropout": None if dropout is None else [asdict(dropout), NUM_CHOICES],
     }
+    if any(corpus.in_register is not None for corpus in data.train):
+        parts["registers"] = [data.register_rate, seed]
+    if data.augmentation != AugmentationConfig():
+        languages = [(one.source_language or data.source_language) for one in data.train]
+        parts["augmentation"] = [data.augmentation.model_dump(mode="json"), languages, seed]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 

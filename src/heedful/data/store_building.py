@@ -18,7 +18,7 @@ from heedful.config.data import DataConfig
 from heedful.data.arrow_files import Column, arrow_writer
 from heedful.data.encoding_worker import EncodingSetup, block_message, encoded_block, setup_message
 from heedful.data.filters import FilterReport, SeenBefore
-from heedful.data.pair_encoding import BlockOfCorpus, EncodedBlock, WordsOfBlock, selected
+from heedful.data.pair_encoding import BlockOfCorpus, EncodedBlock, Making, WordsOfBlock, selected
 from heedful.data.processes import num_cores, start_workers
 from heedful.data.readers import corpus_files, is_compressed, read_blocks
 from heedful.files import write_new
@@ -48,13 +48,21 @@ class Dropout(Protocol):
 
 
 def fill_store(
-    folder: Path, data: DataConfig, tokenizer: Tokenizer, dropout: Dropout | None, num_processes: int | None = None
+    folder: Path,
+    data: DataConfig,
+    tokenizer: Tokenizer,
+    dropout: Dropout | None,
+    num_processes: int | None = None,
+    *,
+    seed: int = 0,
 ) -> None:
     """Write the files of a store into an empty folder: the same bytes whatever the number of processes.
 
-    None takes a process for each core where there is enough to do, and none besides this one otherwise.
+    None takes a process for each core where there is enough to do, and none besides this one otherwise. `seed` decides
+    what is made of pairs, and which are told their register.
     """
-    setup = EncodingSetup(tokenizer.to_json(), data.filters, with_words=dropout is not None)
+    making = Making(data.augmentation, data.register_rate, seed)
+    setup = EncodingSetup(tokenizer.to_json(), data.filters, dropout is not None, making)
     if num_processes is None:
         num_processes = num_cores() if _num_bytes(data) > _WORTH_PROCESSES else 1
     words = None if dropout is None else {side: _Words(tokenizer, side) for side in SEGMENTS}
@@ -81,9 +89,9 @@ def _num_bytes(data: DataConfig) -> int:
 
 def _blocks(data: DataConfig, tokenizer: Tokenizer) -> Iterator[BlockOfCorpus]:
     for number, corpus in enumerate(data.train):
-        language = (corpus.target_language or data.target_language) if tokenizer.languages else None
+        languages = corpus.source_language or data.source_language, corpus.target_language or data.target_language
         for block in read_blocks(corpus):
-            yield BlockOfCorpus(number, block, corpus, language)
+            yield BlockOfCorpus(number, block, corpus, languages, bool(tokenizer.languages))
 
 
 def _write_pairs(
@@ -104,7 +112,7 @@ def _write_pairs(
             named |= {"source_ids": selected(block.sources, is_new), "target_ids": selected(block.targets, is_new)}
             if words and block.words:
                 for side, found in zip(words, block.words, strict=True):
-                    named[f"{side}_words"] = words[side].number(found, block.tag_language, is_new)
+                    named[f"{side}_words"] = words[side].number(found, block.tags, is_new)
             write(**named)
     return reports
 
@@ -114,13 +122,15 @@ class _Words:
 
     def __init__(self, tokenizer: Tokenizer, side: str) -> None:
         self.subwords: Subwords = tokenizer.source if side == "source" else tokenizer.target
-        self.symbols = [tokenizer.eos_id, *tokenizer.language_ids.values()]
+        registers = [tag for tags in tokenizer.register_ids.values() for tag in tags.values()]
+        self.symbols = [tokenizer.eos_id, *tokenizer.language_ids.values(), *registers]
         self.numbers: dict[str, int] = {}
         self._has_tags = side == "source"
-        self._tags = {language: number for number, language in enumerate(tokenizer.languages, 1)}
+        self._tags = np.zeros(max(self.symbols) + 1, dtype=np.int32)
+        self._tags[self.symbols] = np.arange(len(self.symbols))
 
-    def number(self, found: WordsOfBlock, language: str | None, is_new: NDArray[np.bool_]) -> Column:
-        """Return the words of each text as numbers, with the language tag first and the end symbol last.
+    def number(self, found: WordsOfBlock, tags: NDArray[np.int32] | None, is_new: NDArray[np.bool_]) -> Column:
+        """Return the words of each text as numbers, with its tag first and the end symbol last.
 
         Words of duplicates have a number already: the pair they are duplicates of has them, too.
         """
@@ -129,9 +139,9 @@ class _Words:
         places, lengths = selected(found.places, is_new)
         starts = np.concatenate([[0], np.cumsum(lengths[:-1], dtype=np.int64)]) if len(lengths) else lengths
         values = np.insert(table[places], starts + lengths, 0)
-        if language is None or not self._has_tags:
+        if tags is None or not self._has_tags:
             return values, lengths + 1
-        return np.insert(values, starts + np.arange(len(lengths)), self._tags[language]), lengths + 2
+        return np.insert(values, starts + np.arange(len(lengths)), self._tags[tags[is_new]]), lengths + 2
 
 
 def _write_segments(path: Path, words: _Words, dropout: Dropout) -> None:

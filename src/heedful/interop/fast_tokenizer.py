@@ -82,7 +82,10 @@ def make_fast_tokenizer(tokenizer: Tokenizer) -> FastTokenizer:
     # Whatever stands between a tag and the text is no part of the text.
     tags = [
         AddedToken(side.vocabulary[index], special=True, normalized=False, rstrip=True)
-        for index in tokenizer.language_ids.values()
+        for index in (
+            *tokenizer.language_ids.values(),
+            *(tag for tags_of in tokenizer.register_ids.values() for tag in tags_of.values()),
+        )
     ]
     fast.add_special_tokens([*symbols, *tags])
     return fast

@@ -20,6 +20,7 @@ MAX_CANDIDATES = 32
 
 MAX_PREFIX = 1_000
 MAX_GLOSSARY = 200
+MAX_REGISTER = 32
 MAX_WRITTEN_TOKENS = 2_000
 MAX_CHOICES = 20
 """Symbols that could have been written, listed beside each that is."""
@@ -107,6 +108,9 @@ class TranslateRequest(WithTexts):
     )
     glossary: Annotated[list[Pair], Field(max_length=MAX_GLOSSARY)] = Field(
         [], description="Pairs of a term and what it becomes; several of one term are a choice."
+    )
+    in_register: Annotated[Text, Field(max_length=MAX_REGISTER)] | None = Field(
+        None, alias="register", description="Kind of language, such as `formal`, where the model has learned any."
     )
     check: bool = Field(
         False, description="Also warnings, and more of them: the model is asked what it left out or added."

@@ -17,6 +17,7 @@ def wanted_by(asked: TranslateRequest) -> TranslationRequest:
         prefix=asked.prefix,
         glossary=Glossary(tuple(Entry(source, (target,)) for source, target in asked.glossary)),
         alignment=asked.alignment,
+        register=asked.in_register,
         check=asked.check,
     )
     options = SearchOptions(

@@ -40,18 +40,20 @@ def learn_tokenizer(
     target_lines: Iterable[str],
     languages: Sequence[str] = (),
     *,
+    registers: Sequence[tuple[str, str]] = (),
     simplify_chinese: bool = False,
 ) -> Tokenizer:
     """Learn the pieces of one vocabulary, or of two, and return the tokenizer.
 
     `languages` are the codes of the target languages when there are several; each gets a tag `<2de>` in the source
-    vocabulary. With `simplify_chinese` the tokenizer reads traditional characters as the simplified ones it was taught.
-    A text too small for `vocab_size` gives a smaller vocabulary.
+    vocabulary. `registers` are a register and a language each, which get a tag `<2de:formal>`. With `simplify_chinese`
+    the tokenizer reads traditional characters as the simplified ones it was taught. A text too small for `vocab_size`
+    gives a smaller vocabulary.
     """
     normalization: Normalization = named_normalization(config.normalization)
     if simplify_chinese:
         normalization = Simplified(named_normalization(config.normalization), learn_character_table())
-    tags = [f"<2{language}>" for language in languages]
+    tags = [*(f"<2{language}>" for language in languages), *(f"<2{code}:{register}>" for register, code in registers)]
     if config.shared:
         source = target = _learn_side(config, chain(source_lines, target_lines), normalization, tags)
     else:
@@ -63,7 +65,15 @@ def learn_tokenizer(
         normalization=normalization,
         special_ids=SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID, unk=UNK_ID),
         language_ids={language: len(_SPECIAL_NAMES) + index for index, language in enumerate(languages)},
+        register_ids=_register_ids(registers, len(_SPECIAL_NAMES) + len(languages)),
     )
+
+
+def _register_ids(registers: Sequence[tuple[str, str]], first: int) -> dict[str, dict[str, int]]:
+    ids: dict[str, dict[str, int]] = {}
+    for index, (register, language) in enumerate(registers, first):
+        ids.setdefault(register, {})[language] = index
+    return ids
 
 
 def _learn_side(

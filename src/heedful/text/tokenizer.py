@@ -38,6 +38,7 @@ class Tokenizer:
     Attributes:
         pad_id, bos_id, eos_id, unk_id: the special symbols, the same on both sides.
         languages: codes of the languages that can be asked for; empty when there is only one.
+        registers: kinds of language, such as "formal", that can be asked for as well; `in_register` asks.
         shared: whether an id means the same piece on both sides.
     """
 
@@ -49,6 +50,7 @@ class Tokenizer:
         normalization: Normalization,
         special_ids: SpecialIds,
         language_ids: dict[str, int] | None = None,
+        register_ids: dict[str, dict[str, int]] | None = None,
     ) -> None:
         self.source = source
         self.target = target
@@ -56,12 +58,47 @@ class Tokenizer:
         self.pad_id, self.bos_id = special_ids.pad, special_ids.bos
         self.eos_id, self.unk_id = special_ids.eos, special_ids.unk
         self.language_ids = dict(language_ids or {})
+        self.register_ids = {name: dict(tags) for name, tags in (register_ids or {}).items()}
         self.shared = source.vocabulary == target.vocabulary
 
     @property
     def languages(self) -> tuple[str, ...]:
         """Codes of the target languages that have a tag."""
         return tuple(self.language_ids)
+
+    @property
+    def registers(self) -> tuple[str, ...]:
+        """Names of the registers that have tags."""
+        return tuple(self.register_ids)
+
+    def in_register(self, register: str, target_language: str | None = None) -> "Tokenizer":
+        """Return the tokenizer whose language tags ask for a register, too, where it was learned.
+
+        A tag says both: what a source begins with is one symbol, with a register and without. `target_language` must
+        have the register; None asks nothing of it.
+        """
+        tags = self.register_ids.get(register)
+        if tags is None:
+            known = f"one of {', '.join(self.registers)}" if self.registers else "left out: this model knows none"
+            guess = nearest(register, self.registers)
+            hint = f' Did you mean "{guess}"?' if guess else ""
+            raise UserError(f'The register must be {known}, but is "{register}".{hint}')
+        if target_language is not None and target_language in self.language_ids and target_language not in tags:
+            raise UserError(
+                f'The register "{register}" must go with a language for which this model has learned it, '
+                f'{_listed(tags)}, but was asked for with "{target_language}".'
+            )
+        return Tokenizer(
+            source=self.source,
+            target=self.target,
+            normalization=self.normalization,
+            special_ids=self._special_ids,
+            language_ids=self.language_ids | tags,
+        )
+
+    @property
+    def _special_ids(self) -> SpecialIds:
+        return SpecialIds(pad=self.pad_id, bos=self.bos_id, eos=self.eos_id, unk=self.unk_id)
 
     @property
     def source_vocab_size(self) -> int:
@@ -144,9 +181,15 @@ class Tokenizer:
 
     def to_json(self) -> str:
         """Write everything down; see tokenizer_json.py for the format."""
-        special_ids = SpecialIds(pad=self.pad_id, bos=self.bos_id, eos=self.eos_id, unk=self.unk_id)
         return write_tokenizer(
-            TokenizerParts(self.source, self.target, self.normalization, special_ids, self.language_ids)
+            TokenizerParts(
+                self.source,
+                self.target,
+                self.normalization,
+                self._special_ids,
+                self.language_ids,
+                self.register_ids,
+            )
         )
 
     @classmethod
@@ -159,6 +202,7 @@ class Tokenizer:
             normalization=parts.normalization,
             special_ids=parts.special_ids,
             language_ids=parts.language_ids,
+            register_ids=parts.register_ids,
         )
 
     @cached_property
@@ -198,6 +242,10 @@ class Tokenizer:
                 break
             kept.append(int(piece_id))
         return kept
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
 
 
 __all__ = ["BOS_ID", "EOS_ID", "PAD_ID", "UNK_ID", "Encoding", "SpecialIds", "Tokenizer"]

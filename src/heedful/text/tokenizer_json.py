@@ -3,6 +3,7 @@
     {"format": "heedful-tokenizer", "version": 1,
      "special_ids": {"pad": 0, "bos": 1, "eos": 2, "unk": 3},
      "language_ids": {"de": 4, "fr": 5},
+     "register_ids": {"formal": {"de": 6}},          only in version 2
      "normalization": {"kind": "nfkc"},
      "source": {"vocabulary": ["<pad>", ...],        piece of each id
                 "byte_ids": [6, ..., 261],           ids of the bytes 0..255, or []
@@ -25,7 +26,7 @@ from heedful.text.normalization import Normalization, normalization_from_dict
 from heedful.text.subwords import Merges, Scores, Splitting, Subwords
 
 FORMAT = "heedful-tokenizer"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class TokenizerParts:
     normalization: Normalization
     special_ids: SpecialIds
     language_ids: dict[str, int]
+    register_ids: dict[str, dict[str, int]]
 
 
 class _Part(BaseModel):
@@ -79,22 +81,28 @@ class _SpecialPart(_Part):
 
 class _File(_Part):
     format: Literal["heedful-tokenizer"]
-    version: Literal[1]
+    version: Literal[1, 2]
     special_ids: _SpecialPart
     language_ids: dict[str, Annotated[int, Field(ge=0)]]
+    register_ids: dict[str, dict[str, Annotated[int, Field(ge=0)]]] = {}
     normalization: dict[str, str]
     source: _SidePart
     target: _SidePart | None
 
 
 def write_tokenizer(parts: TokenizerParts) -> str:
-    """Describe a tokenizer. The same tokenizer always gives the same characters."""
+    """Describe a tokenizer. The same tokenizer always gives the same characters.
+
+    One without registers is written as version 1, which has none, so that every Heedful can read it.
+    """
     special = parts.special_ids
+    registers = {"register_ids": parts.register_ids} if parts.register_ids else {}
     description = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if registers else 1,
         "special_ids": {"pad": special.pad, "bos": special.bos, "eos": special.eos, "unk": special.unk},
         "language_ids": parts.language_ids,
+        **registers,
         "normalization": parts.normalization.to_dict(),
         "source": _describe_side(parts.source),
         "target": None if parts.target is parts.source else _describe_side(parts.target),
@@ -141,18 +149,19 @@ def parse_tokenizer(text: str) -> TokenizerParts:
 def _build(file: _File) -> TokenizerParts:
     special = file.special_ids
     special_ids = SpecialIds(pad=special.pad, bos=special.bos, eos=special.eos, unk=special.unk)
-    source = _build_side("source", file.source, special_ids, file.language_ids)
+    tag_ids = {*file.language_ids.values(), *(tag for tags in file.register_ids.values() for tag in tags.values())}
+    source = _build_side("source", file.source, special_ids, tag_ids)
     if file.target is None:
         target = source
     else:  # with a vocabulary of its own the target has no tags: they are read by the encoder
-        tags = file.language_ids if file.target.vocabulary == file.source.vocabulary else {}
+        tags = tag_ids if file.target.vocabulary == file.source.vocabulary else set()
         target = _build_side("target", file.target, special_ids, tags)
     normalization = normalization_from_dict(file.normalization)
-    return TokenizerParts(source, target, normalization, special_ids, file.language_ids)
+    return TokenizerParts(source, target, normalization, special_ids, file.language_ids, file.register_ids)
 
 
-def _build_side(name: str, part: _SidePart, special: SpecialIds, language_ids: dict[str, int]) -> Subwords:
-    reserved = {special.pad, special.bos, special.eos, special.unk, *language_ids.values()}
+def _build_side(name: str, part: _SidePart, special: SpecialIds, tag_ids: set[int]) -> Subwords:
+    reserved = {special.pad, special.bos, special.eos, special.unk, *tag_ids}
     size = len(part.vocabulary)
     if max(reserved | set(part.byte_ids)) >= size:
         raise UserError(f"The tokenizer is damaged at `{name}`: an id is not below the vocabulary's {size:,} pieces.")

@@ -8,9 +8,10 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from heedful.config.data import DataConfig, FilterConfig, JsonlCorpus, TokenizerConfig, TsvCorpus
+from heedful.config.data import AugmentationConfig, DataConfig, FilterConfig, JsonlCorpus, TokenizerConfig, TsvCorpus
 from heedful.data.filters import FilterReport, PairFilter
 from heedful.data.processes import Message, start_workers
 from heedful.data.readers import LINES_AT_ONCE, read_pairs
@@ -56,6 +57,35 @@ def test_the_number_of_processes_changes_no_byte(data: DataConfig, tokenizer: To
         assert _filled(tmp_path / str(number), data, tokenizer, number) == alone
 
 
+def test_registers_and_made_pairs_are_the_same_whatever_the_number_of_processes(
+    data: DataConfig, tmp_path: Path
+) -> None:
+    registers = [("formal", "de"), ("technical", "fr")]
+    tokenizer = learn_tokenizer(TokenizerConfig(vocab_size=340), ENGLISH, GERMAN, ["de", "fr"], registers=registers)
+    train = [
+        one.model_copy(update={"in_register": name})
+        for one, name in zip(data.train, ("formal", "technical"), strict=True)
+    ]
+    shares = AugmentationConfig(joined=0.1, copies=0.1, capitals=0.1, no_full_stop=0.1, typing_errors=0.1)
+    data = data.model_copy(update={"train": train, "augmentation": shares, "register_rate": 0.25})
+    alone = _filled(tmp_path / "1", data, tokenizer, 1)
+    assert _filled(tmp_path / "2", data, tokenizer, 2) == alone
+    store = TokenStore(tmp_path / "1")
+    assert store.report.num_made > 1000
+    assert f" and {store.report.num_made:,} made of them" in store.report.sentence()
+    assert store.source_words is not None
+    for corpus, (register, language) in enumerate(registers):
+        chosen = np.flatnonzero(store.corpus_ids == corpus)
+        tags = np.array([store.source(int(index))[0] for index in chosen])
+        told = tokenizer.in_register(register).tag_of(language)
+        assert set(tags) == {tokenizer.tag_of(language), told}
+        assert (tags == told).mean() == pytest.approx(0.25, abs=0.03)
+        for index in chosen[:50]:  # with subword dropout, too: the first word is the tag
+            words = store.source_words.words[int(index)]
+            cut = store.source_words.table.segment(words[:1], np.zeros(1, dtype=np.int64))
+            assert cut.tolist() == [store.source(int(index))[0]]
+
+
 def test_a_store_is_what_pairs_one_by_one_make_it(data: DataConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:
     _filled(tmp_path / "store", data, tokenizer, 2)
     store, pair_filter, kept, reports = TokenStore(tmp_path / "store"), PairFilter(data.filters), [], []
@@ -92,10 +122,13 @@ def test_a_worker_that_ends_is_said_in_a_sentence() -> None:
 _BUILDING = """
 import sys
 from pathlib import Path
-from heedful.config.data import FilterConfig
+from heedful.config.data import AugmentationConfig, FilterConfig
 from heedful.data.encoding_worker import EncodingSetup, setup_message
+from heedful.data.pair_encoding import Making
 from heedful.data.processes import start_workers
-setup = EncodingSetup(Path(sys.argv[1]).read_text(), FilterConfig(), with_words=False)
+setup = EncodingSetup(
+    Path(sys.argv[1]).read_text(), FilterConfig(), with_words=False, making=Making(AugmentationConfig(), 1.0, 0)
+)
 with start_workers("heedful.data.encoding_worker", setup_message(setup), 2):
     print("started", flush=True)
     sys.stdin.read()

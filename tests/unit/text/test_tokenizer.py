@@ -96,10 +96,38 @@ def test_refusals(tokenizer: Tokenizer) -> None:
         learn_tokenizer(TokenizerConfig(vocab_size=300), ENGLISH, GERMAN).encode_source("the", "de")
 
 
+def test_a_register_is_asked_for_by_the_tag_of_its_language() -> None:
+    registers = [("everyday", "de"), ("formal", "de"), ("formal", "fr")]
+    tokenizer = learn_tokenizer(TokenizerConfig(vocab_size=320), ENGLISH, GERMAN, ["de", "fr"], registers=registers)
+    formal = tokenizer.in_register("formal")
+    plain = tokenizer.encode_source("the", "de")
+    assert formal.encode_source("the", "de")[1:] == plain[1:]
+    assert tokenizer.source_piece(plain[0]) == "<2de>"
+    assert tokenizer.source_piece(formal.encode_source("the", "de")[0]) == "<2de:formal>"
+    everyday = tokenizer.in_register("everyday")
+    assert everyday.tag_of("fr") == tokenizer.tag_of("fr")  # nothing was learned there
+    again = Tokenizer.from_json(tokenizer.to_json())
+    assert again.to_json() == tokenizer.to_json()
+    assert json.loads(tokenizer.to_json())["version"] == 2
+    assert again.in_register("formal").tag_of("fr") == formal.tag_of("fr")
+    with pytest.raises(UserError, match=r'must be one of everyday, formal, but is "fromal"\. Did you mean "formal"\?$'):
+        tokenizer.in_register("fromal")
+    with pytest.raises(UserError, match=r'has learned it, "de", but was asked for with "fr"\.$'):
+        tokenizer.in_register("everyday", "fr")
+
+
+def test_a_tokenizer_without_registers_says_so_and_is_written_as_before(tokenizer: Tokenizer) -> None:
+    content = json.loads(tokenizer.to_json())
+    assert content["version"] == 1
+    assert "register_ids" not in content
+    with pytest.raises(UserError, match=r'must be left out: this model knows none, but is "formal"\.$'):
+        tokenizer.in_register("formal")
+
+
 def test_a_newer_or_damaged_file_is_refused(tokenizer: Tokenizer) -> None:
     content = json.loads(tokenizer.to_json())
-    with pytest.raises(UserError, match="has format version 2, but this Heedful reads up to 1"):
-        Tokenizer.from_json(json.dumps({**content, "version": 2}))
+    with pytest.raises(UserError, match="has format version 3, but this Heedful reads up to 2"):
+        Tokenizer.from_json(json.dumps({**content, "version": 3}))
     with pytest.raises(UserError, match=r"damaged at `special_ids\.pad`"):
         Tokenizer.from_json(json.dumps({**content, "special_ids": {**content["special_ids"], "pad": -1}}))
     with pytest.raises(UserError, match="damaged at `source`: an id is not below"):

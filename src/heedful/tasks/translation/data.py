@@ -1,7 +1,7 @@
 """The data of a training run: its tokenizer, its batches, and the pairs it is judged on."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -47,7 +47,7 @@ def prepare_data(config: TranslationRun, folder: Path, *, identities: FileIdenti
     tokenizer = find_tokenizer(config, folder, say)
     rate = config.tokenizer.dropout
     dropout = SubwordDropout(rate, config.seed) if rate else None
-    store = prepare_store(config.data, tokenizer, dropout=dropout, identities=identities, say=say)
+    store = prepare_store(config.data, tokenizer, dropout=dropout, seed=config.seed, identities=identities, say=say)
     say(store.report.sentence())
     stream = BatchStream(
         store,
@@ -71,17 +71,35 @@ def _first_sources(data: DataConfig) -> list[str]:
 def corpus_weights(data: DataConfig, sizes: Sequence[int]) -> list[float]:
     """Return how often a pair of each training corpus occurs in an epoch, `sizes` being their numbers of pairs.
 
-    The largest direction keeps the weights of the config; `data.temperature` repeats the pairs of the others.
+    The largest register of each direction keeps the weights of the config, `data.register_temperature` repeats the
+    pairs of the others. Of the directions then the largest stays as it is, `data.temperature` repeats the others.
     """
     directions = [direction_of(corpus, data) for corpus in data.train]
-    pairs: dict[tuple[str, str], float] = defaultdict(float)
-    for direction, corpus, size in zip(directions, data.train, sizes, strict=True):
-        pairs[direction] += corpus.weight * size
+    weights = [corpus.weight for corpus in data.train]
+    for direction in dict.fromkeys(directions):
+        places = [place for place, one in enumerate(directions) if one == direction]
+        registers = [data.train[place].in_register for place in places]
+        own = _evened(
+            [weights[it] for it in places], [sizes[it] for it in places], registers, data.register_temperature
+        )
+        for place, weight in zip(places, own, strict=True):
+            weights[place] = weight
+    return _evened(weights, sizes, directions, data.temperature)
+
+
+def _evened(
+    weights: Sequence[float], sizes: Sequence[int], groups: Sequence[Hashable], temperature: float
+) -> list[float]:
+    """Return weights with which a group of n pairs is drawn as if it had n^(1/temperature) of the largest group's."""
+    if temperature == 1:
+        return list(weights)
+    pairs: dict[Hashable, float] = defaultdict(float)
+    for group, weight, size in zip(groups, weights, sizes, strict=True):
+        pairs[group] += weight * size
     largest = max(pairs.values())
-    exponent = 1 / data.temperature - 1
+    exponent = 1 / temperature - 1
     return [
-        corpus.weight * (max(pairs[direction], 1.0) / largest) ** exponent if exponent else corpus.weight
-        for direction, corpus in zip(directions, data.train, strict=True)
+        weight * (max(pairs[group], 1.0) / largest) ** exponent for group, weight in zip(groups, weights, strict=True)
     ]
 
 
@@ -91,9 +109,15 @@ def direction_of(corpus: Corpus, data: DataConfig) -> tuple[str, str]:
 
 
 def target_languages(data: DataConfig) -> list[str]:
-    """Return the codes that need a tag: none when all training corpora have the same target language."""
+    """Return the codes that need a tag: none when there is one target language and no register to ask for with it."""
     languages = sorted({language_of(corpus, data) for corpus in data.train})
-    return languages if len(languages) > 1 else []
+    return languages if len(languages) > 1 or registers_of(data) else []
+
+
+def registers_of(data: DataConfig) -> list[tuple[str, str]]:
+    """Return each register together with a target language in which there is text of it."""
+    found = {(corpus.in_register, language_of(corpus, data)) for corpus in data.train if corpus.in_register is not None}
+    return sorted(found)
 
 
 def language_of(corpus: Corpus, data: DataConfig) -> str:
@@ -126,7 +150,9 @@ def new_tokenizer(config: TranslationRun, say: Say) -> Tokenizer:
     if config.training.init_from is not None:
         given = find_model_folder(config.training.init_from)
         say(f"Taking the tokenizer and the first weights from {given}.")
-        return translation_tokenizer(load_model_folder(given, TranslatorDescription))
+        tokenizer = translation_tokenizer(load_model_folder(given, TranslatorDescription))
+        _check_registers(config.data, tokenizer, f"The model {given}")
+        return tokenizer
     if config.tokenizer.take_from is not None:
         return _taken_tokenizer(config, Path(config.tokenizer.take_from), say)
     tokenizer = learn_tokenizer(
@@ -134,10 +160,20 @@ def new_tokenizer(config: TranslationRun, say: Say) -> Tokenizer:
         (pair.source for corpus in config.data.train for pair in read_pairs(corpus)),
         (pair.target for corpus in config.data.train for pair in read_pairs(corpus)),
         target_languages(config.data),
+        registers=registers_of(config.data),
         simplify_chinese=any(corpus.simplify_chinese for corpus in config.data.train),
     )
     say(f"Learned {count_of(tokenizer.source_vocab_size, 'piece')} from the training corpora.")
     return tokenizer
+
+
+def _check_registers(data: DataConfig, tokenizer: Tokenizer, name: str) -> None:
+    for register, language in registers_of(data):
+        if language not in tokenizer.register_ids.get(register, {}):
+            raise UserError(
+                f'{name} must know the register "{register}" for "{language}", but knows '
+                f"{', '.join(tokenizer.registers) or 'no registers'}. Leave `in_register` out, or learn a tokenizer."
+            )
 
 
 def _taken_tokenizer(config: TranslationRun, given: Path, say: Say) -> Tokenizer:
@@ -145,6 +181,7 @@ def _taken_tokenizer(config: TranslationRun, given: Path, say: Say) -> Tokenizer
     path = given if given.is_file() else find_model_folder(given) / TOKENIZER
     say(f"Taking the tokenizer {path}.")
     tokenizer = Tokenizer.from_json(path.read_text(encoding="utf-8"))
+    _check_registers(config.data, tokenizer, f"The tokenizer {path}")
     untold = [language for language in target_languages(config.data) if language not in tokenizer.languages]
     if untold:
         raise UserError(

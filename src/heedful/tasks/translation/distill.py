@@ -1,6 +1,7 @@
 """Sequence-level distillation (Kim and Rush, 2016): a teacher's translations of a training set, as a new corpus.
 
-For every training corpus of a run one file is written: its sources, each once, with what the teacher makes of them.
+For every training corpus of a run one file is written: its sources, each once, with what the teacher makes of them, in
+the register of the corpus where it has one.
 Read with its columns exchanged such a file pairs real targets with translated sources, so the files of both directions
 together are also the data of back-translation. Files are finished one by one and kept, so a run that was stopped goes
 on with the first that is missing.
@@ -67,7 +68,8 @@ def distill(
             names = " and ".join(str(name) for name in corpus_files(corpus))
             raise DataError(f"A corpus to translate must have a source with text, but {names} has none.")
         say(f"{path}: translating {count_of(len(sources), 'distinct sentence')}.")
-        translate = _Teacher(translator, source_language, target_language, beam_size, n_best)
+        writer = translator if corpus.in_register is None else translator.in_register(corpus.in_register)
+        translate = _Teacher(writer, source_language, target_language, beam_size, n_best)
         lines, num_left_out = [], 0
         for piece in _pieces(sources):
             for translation in translate(piece):

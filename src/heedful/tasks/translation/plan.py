@@ -129,6 +129,9 @@ class Planner:
 
     def plan(self, texts: Sequence[str], request: TranslationRequest) -> list[TextPlan]:
         """Settle languages, which the model must have (`Directions.check`), and units."""
+        if request.register is not None:
+            tokenizer = self.tokenizer.in_register(request.register, request.target)
+            return replace(self, tokenizer=tokenizer).plan(texts, replace(request, register=None))
         texts = [without_surrogates(text) for text in texts]
         routes = [self.directions.route(text if text.strip() else "", request.source, request.target) for text in texts]
         drafts = [self._drafts(text, route) for text, route in zip(texts, routes, strict=True)]

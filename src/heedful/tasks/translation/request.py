@@ -69,6 +69,9 @@ class TranslationRequest:
     alignment: bool = False
     """Whether words are to be linked with those of the translation, at the cost of a pass of the model each way."""
 
+    register: str | None = None
+    """The kind of language wanted, such as "formal", where the model has learned any; None leaves it to the model."""
+
     check: bool = False
     """Whether the model is asked about what it has written, from the translation back to its source: it finds what was
     left out or added, where the folder has a calibration, and takes nearly twice as long."""

@@ -92,6 +92,21 @@ class Translator:
         """Codes of the languages this model can translate from."""
         return self.directions.sources
 
+    @property
+    def registers(self) -> tuple[str, ...]:
+        """Kinds of language, such as "formal", that this model can be asked for."""
+        return self.tokenizer.registers
+
+    def in_register(self, register: str, to: str | None = None) -> Self:
+        """Return a translator that writes so; a `UserError` says that the model has not learned to, into `to`."""
+        return replace(self, tokenizer=self.tokenizer.in_register(register, to))
+
+    def _asked(self, request: TranslationRequest) -> tuple[Self, TranslationRequest]:
+        """Return the translator that writes in the register of a request, and what is left of the request."""
+        if request.register is None:
+            return self, request
+        return self.in_register(request.register, request.target), replace(request, register=None)
+
     def translate(
         self,
         text: Text,
@@ -143,6 +158,7 @@ class Translator:
     def translate_lines(self, lines: Iterable[str], request: TranslationRequest) -> Iterator[Translation]:
         """Translate lines as they come, each as soon as no further one is ready to be translated together with it."""
         self.directions.check(request.source, request.target)  # refused before the first line is read
+        self._asked(request)
         for group in group_lines(lines):
             yield from self._translate(group, request)
 
@@ -208,6 +224,9 @@ class Translator:
 
         The units may belong to different plans: of the request, languages are settled in them.
         """
+        if request.register is not None:
+            writer, rest = self._asked(request)
+            return writer.translate_units(units, rest)
         planner = self.planner
         done = translate_keeping(
             units,

@@ -42,6 +42,30 @@ def test_a_temperature_draws_a_small_direction_as_if_it_were_larger() -> None:
     assert (weights[1] * 10 + weights[2] * 20) / 2000 == pytest.approx((20 / 2000) ** 0.5)
 
 
+def test_a_temperature_between_registers_is_within_each_direction() -> None:
+    config = config_with(data__register_temperature="2").data
+    train = [
+        corpus.model_copy(update={"in_register": name, "target_language": "zh"})
+        for corpus, name in zip(config.train, ("formal", "everyday", "everyday"), strict=True)
+    ]
+    other = config.train[0].model_copy(update={"in_register": "formal"})
+    data = config.model_copy(update={"train": [*train, other]})
+    weights = corpus_weights(data, [2000, 10, 20, 5])
+    assert weights == pytest.approx([1.0, 10.0, 5.0, 1.0])
+    # Then the directions: into German there are 5 pairs of 2,200.
+    evened = corpus_weights(data.model_copy(update={"temperature": 2}), [2000, 10, 20, 5])
+    assert evened == pytest.approx([1.0, 10.0, 5.0, (2200 / 5) ** 0.5])
+
+
+def test_a_tokenizer_without_a_register_is_refused(tmp_path: Path) -> None:
+    save_model_folder(tmp_path / "model", make_model(languages=("de", "zh")))
+    config = config_with(tokenizer__take_from=str(tmp_path / "model"))
+    train = [config.data.train[0].model_copy(update={"in_register": "formal"}), *config.data.train[1:]]
+    config = config.model_copy(update={"data": config.data.model_copy(update={"train": train})})
+    with pytest.raises(UserError, match='must know the register "formal" for "de", but knows no registers'):
+        find_tokenizer(config, tmp_path / "no run", lambda _: None)
+
+
 def test_a_tokenizer_that_exists_is_taken_from_a_folder_or_a_file(tmp_path: Path) -> None:
     folder = make_model(languages=("de", "zh"))
     save_model_folder(tmp_path / "model", folder)
