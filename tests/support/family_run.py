@@ -28,7 +28,8 @@ def trained(heedful: Command, root: Path, kind: str, *changes: str) -> Path:
     model = f'[model]\nkind = "{kind}"\ndim = 64\n{layers}dropout = 0.0\n\n'
     before, after = CONFIG.index("[model]"), CONFIG.index("[training]")
     text = CONFIG[:before].replace('"small"', f'"{kind}"') + model + CONFIG[after:]
-    (root / f"{kind}.toml").write_text(text.replace("every_steps = 120", "every_steps = 60").replace("= 2048", "= 1024"))
+    text = text.replace("every_steps = 120", "every_steps = 60").replace("batch_tokens = 2048", "batch_tokens = 1024")
+    (root / f"{kind}.toml").write_text(text)
     result = heedful("train", f"{kind}.toml", *changes, cwd=root)
     assert result.returncode == 0, result.stderr.decode()
     return root / "runs" / kind
