@@ -29,8 +29,13 @@ def generate(
     ] = 200,
     temperature: Annotated[
         float,
-        typer.Option("--temperature", metavar="T", min=0.0, help="Below 1 surer, above 1 bolder; 0: the likeliest."),
-    ] = 1.0,
+        typer.Option(
+            "--temperature",
+            metavar="T",
+            min=0.0,
+            help="1: as the model has it; below surer, above bolder; 0: likeliest.",
+        ),
+    ] = 0.8,
     top_k: Annotated[
         int | None, typer.Option("--top-k", metavar="K", min=1, help="Draw from the K likeliest symbols only.")
     ] = None,
