@@ -118,14 +118,15 @@ def sharing_tokenizer(runs: Mapping[str, AnyRun], folder: Path) -> dict[str, Any
     return {it.label: it.config for it in with_shared_tokenizer(entered, folder, say)}
 
 
-def num_tried(outcomes: Mapping[str, Outcome], labels: Sequence[Sequence[str]]) -> int:
-    """Return how many variants of every family were tried to the end, `labels` being those of each; at least one."""
-    rounds = zip(*labels, strict=True)
-    done = [all(outcomes[label].failure != NOT_BEGUN for label in its) for its in rounds]
-    count = done.index(False) if False in done else len(done)
+def equally_many(outcomes: Mapping[str, Outcome], labels: Mapping[str, Sequence[str]]) -> dict[str, list[Outcome]]:
+    """Return the trials that count, by family: of each the first that were tried, as many as of any other."""
+    tried = {
+        name: [outcomes[label] for label in its if outcomes[label].failure != NOT_BEGUN] for name, its in labels.items()
+    }
+    count = min(map(len, tried.values()))
     if not count:
-        raise SystemExit("No variant has been tried of all families. Give it more time.")
-    return count
+        raise SystemExit("No variant has been tried of some family. Give it more time.")
+    return {name: its[:count] for name, its in tried.items()}
 
 
 def best_of(outcomes: Sequence[Outcome]) -> str:
@@ -156,8 +157,8 @@ def tune(out: Path, options: argparse.Namespace) -> list[Path]:
     )
     outcomes = {it.label: it for it in found}
     labels = {name: [label for label in tried if label.startswith(f"{name} ")] for name in FAMILIES}
-    count = num_tried(outcomes, list(labels.values()))
-    told: dict[str, object] = {"trials_for_each": count}
+    counted = equally_many(outcomes, labels)
+    told: dict[str, object] = {"trials_for_each": len(next(iter(counted.values())))}
     for label, it in outcomes.items():
         name, number = label.split()
         peak, dropout, shape = FAMILIES[name][2][int(number) - 1]
@@ -166,8 +167,8 @@ def tune(out: Path, options: argparse.Namespace) -> list[Path]:
     write_atomic(out / "tried.json", json.dumps(told, indent=1).encode() + b"\n")
     chosen = []
     for name in FAMILIES:
-        best = best_of([outcomes[label] for label in labels[name][:count]])
-        say(f"{best} of {count}: {told[best]}.")
+        best = best_of(counted[name])
+        say(f"{best} of {len(counted[name])}: {told[best]}.")
         place = int(best.split()[1]) - 1
         run = variants(name, options.steps, options.settings)[place]
         path = out / "tuned" / f"{name}.toml"

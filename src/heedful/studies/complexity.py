@@ -124,12 +124,12 @@ def _cell(fields: dict[str, Any]) -> Cell:
 
 
 def _measure_if_it_fits(device: str, family: str, length: int, width: int, sizes: Sizes) -> Cell | None:
-    """Measure one layer; None when the memory is too small for it, or others have it."""
+    """Measure one layer; None when the memory is too small for it, or others have it, or cuDNN refuses the length."""
     try:
         with _every_product_in_fp32():
             return measure(device, family, length, width, sizes)
     except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
+        if not is_out_of_memory(error) and "CUDNN_STATUS_NOT_SUPPORTED" not in str(error):
             raise
     torch.cuda.empty_cache()
     return None
@@ -260,6 +260,9 @@ class Crossing:
     measured: float | None
     """By the clock; None when the lines do not cross within what was measured."""
 
+    expected: float | None
+    """Where they would cross if both went on as between the two longest lengths; None where they do or never will."""
+
     is_slower_at_end: bool
     """Whether attention costs more at the longest length measured."""
 
@@ -280,7 +283,8 @@ def crossings(findings: Findings, attention: str = "projected") -> list[Crossing
                 gaps = [math.log(ours[n] / theirs[n]) for n in lengths]
                 measured = _zero(lengths, gaps)
                 counted = _counted_crossing(attention, other, width)
-                found.append(Crossing(device, other, width, counted, measured, gaps[-1] > 0, lengths[-1]))
+                expected = _next_zero(lengths, gaps) if measured is None else None
+                found.append(Crossing(device, other, width, counted, measured, expected, gaps[-1] > 0, lengths[-1]))
     return found
 
 
@@ -293,6 +297,15 @@ def _zero(lengths: Sequence[int], gaps: Sequence[float]) -> float | None:
             low, high = math.log(lengths[place - 1]), math.log(lengths[place])
             return math.exp(low + share * (high - low))
     return None
+
+
+def _next_zero(lengths: Sequence[int], gaps: Sequence[float]) -> float | None:
+    """Return where a line of gaps over log length that is still below zero will rise through it, if it does."""
+    before, after = gaps[-2:]
+    if after > 0 or after <= before:
+        return None
+    low, high = math.log(lengths[-2]), math.log(lengths[-1])
+    return math.exp(high - after * (high - low) / (after - before))
 
 
 def _counted_crossing(one: str, other: str, width: int) -> float:

@@ -34,7 +34,7 @@ def complexity_report(findings: Findings) -> Report:
     ]
     if findings.left_out:
         left = ", ".join(f"{FAMILIES[f].name} n = {n:,} d = {d:,} on {device}" for device, f, n, d in findings.left_out)
-        blocks.append(f"Left out, since half the size took too long or too much memory already: {left}.")
+        blocks.append(f"Left out as too large for the time, the memory or the kernel: {left}.")
     return Report("complexity", "Why self-attention: what a layer costs", blocks, _data(findings, times, memories, met))
 
 
@@ -94,16 +94,17 @@ def _deviations(findings: Findings, fits: list[Exponents]) -> list[str]:
         if off:
             sentences.append(
                 f"the exponent of {' and of '.join(off)} is not that of the operations because they are not equally "
-                f"quick: {_rate(first):.2f} billion multiply-adds a second at n = {first.length:,}, "
-                f"d = {first.width:,}, {_rate(last):.2f} billion at n = {last.length:,}, d = {last.width:,}"
+                f"quick: {_rate(first)} billion multiply-adds a second at n = {first.length:,}, "
+                f"d = {first.width:,}, {_rate(last)} billion at n = {last.length:,}, d = {last.width:,}"
             )
         told.append(f"{family.name} on {found.device}: {'; '.join(sentences)}.")
     return told
 
 
-def _rate(cell: Cell) -> float:
+def _rate(cell: Cell) -> str:
     """Return billions of multiply-adds a second; a backward pass has twice those of a forward pass."""
-    return 3 * FAMILIES[cell.family].multiply_adds(cell.length, cell.width) / cell.total / 1e9
+    rate = 3 * FAMILIES[cell.family].multiply_adds(cell.length, cell.width) / cell.total / 1e9
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.2f}"
 
 
 def _time_plots(findings: Findings) -> list[Block]:
@@ -232,7 +233,9 @@ def _length(length: float) -> str:
 def _measured_crossing(met: Crossing) -> str:
     if met.measured is not None:
         return f"{met.measured:,.0f}"
-    return "always" if met.is_slower_at_end else f"not up to {met.longest:,}"
+    if met.is_slower_at_end:
+        return "always"
+    return f"not up to {met.longest:,}" + ("" if met.expected is None else f", at this rate {met.expected:,.0f}")
 
 
 def _data(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.families import FAMILIES, num_tried, on_validation, variants
+from benchmarks.families import FAMILIES, equally_many, on_validation, variants
 from benchmarks.unseen_lengths import LONGEST, configs_of
 
 from heedful.comparisons.trials import NOT_BEGUN, Outcome, Trial, run_trials
@@ -28,13 +28,16 @@ def test_what_is_tuned_is_never_judged_on_a_test_set() -> None:
 
 
 def test_only_as_many_trials_count_as_every_family_has_finished() -> None:
-    labels = [["a 1", "a 2", "a 3"], ["b 1", "b 2", "b 3"]]
-    failures = {"b 2": "diverged", "b 3": NOT_BEGUN}
-    outcomes = {label: Outcome(label, 1, Path(), failures.get(label), ()) for its in labels for label in its}
-    assert num_tried(outcomes, labels) == 2  # what diverged was tried
-    outcomes["a 1"] = Outcome("a 1", 1, Path(), NOT_BEGUN, ())
+    labels = {"a": ["a 1", "a 2", "a 3"], "b": ["b 1", "b 2", "b 3"]}
+    failures = {"a 1": NOT_BEGUN, "b 2": "diverged"}
+    outcomes = {label: Outcome(label, 1, Path(), failures.get(label), ()) for its in labels.values() for label in its}
+    counted = equally_many(outcomes, labels)
+    assert [it.label for it in counted["a"]] == ["a 2", "a 3"]
+    assert [it.label for it in counted["b"]] == ["b 1", "b 2"]  # what diverged was tried
+    for label in labels["a"]:
+        outcomes[label] = Outcome(label, 1, Path(), NOT_BEGUN, ())
     with pytest.raises(SystemExit, match="No variant"):
-        num_tried(outcomes, labels)
+        equally_many(outcomes, labels)
 
 
 def test_lengths_never_seen_differ_in_the_model_alone() -> None:

@@ -1,14 +1,16 @@
 """What is computed from measurements: peaks that are known, laws that were put in, lines that cross where they must."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 import torch
 
-from heedful.studies.complexity import Cell, Findings, Sizes, crossings, fit, measure
+from heedful.studies.complexity import Cell, Findings, Sizes, crossings, fit, measure, study_complexity
 from heedful.studies.complexity_report import complexity_report
 from heedful.studies.layers import FAMILIES
 from heedful.studies.memory import peak_bytes
+from heedful.studies.study_folder import StudyFolder
 
 CPU = torch.device("cpu")
 SIZES = Sizes([128, 256, 512, 1024], [64, 128, 256], ["cpu"])
@@ -73,6 +75,31 @@ def test_time_lost_at_each_step_moves_the_crossing_away() -> None:
     assert slow.counted == quick.counted == 64
     # 2 · 64n² + 4 · 64²n = 6 · 64²n + 20,000n billionths of a second
     assert slow.measured == pytest.approx((2 * 64**2 + 20_000) / (2 * 64), rel=0.05)
+
+
+def test_where_lines_will_cross_is_said_before_they_do() -> None:
+    slow = [it for it in crossings(findings(seconds_per_step=2e-4)) if (it.other, it.width) == ("recurrent", 64)]
+    # 2 · 64n² + 4 · 64²n = 6 · 64²n + 200,000n; what is linear bends the line, which is followed straight on
+    assert slow[0].measured is None
+    assert slow[0].expected == pytest.approx((2 * 64**2 + 200_000) / (2 * 64), rel=0.15)
+    (never,) = [it for it in crossings(findings()) if (it.other, it.width) == ("convolution", 64)]
+    assert never.expected is None
+
+
+def test_what_does_not_fit_or_is_refused_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_device: str, family: str, length: int, width: int, _sizes: Sizes) -> Cell:
+        if family == "recurrent":
+            raise RuntimeError("cuDNN error: CUDNN_STATUS_NOT_SUPPORTED.")
+        if family == "unfused":
+            raise RuntimeError("CUDA out of memory.")
+        return Cell("cpu", family, length, width, 1.0, 1.0, 1)
+
+    monkeypatch.setattr("heedful.studies.complexity.measure", refuse)
+    sizes = Sizes([4, 8], [2, 4], ["cpu"])
+    found = study_complexity(sizes, StudyFolder.begin(tmp_path, {}, resume=False), lambda _: None)
+    assert {family for _, family, _, _ in found.left_out} == {"recurrent", "unfused"}
+    later = study_complexity(sizes, StudyFolder.begin(tmp_path, {}, resume=True), lambda _: None, minutes=0)
+    assert later.cells == found.cells
 
 
 def test_the_report_says_when_nothing_crosses_and_what_was_left_out() -> None:
