@@ -91,7 +91,7 @@ def measure_steps(run: AnyRun, folder: Path, device: str | None) -> StepCost:
     if close := getattr(batches, "close", None):
         close()
     do_step = stepper(state, job, settings)
-    tokens, seconds, steps, batch = 0, 0.0, 0, some[0]
+    tokens, seconds, steps = 0, 0.0, 0
     num_warming = 1 if chosen.type == "cpu" else _GPU_ROUNDS * len(some)
     for number, batch in enumerate(islice(cycle(some), _MOST_STEPS + num_warming)):
         began = time.perf_counter()
@@ -108,7 +108,8 @@ def measure_steps(run: AnyRun, folder: Path, device: str | None) -> StepCost:
     if chosen.type == "cuda":
         memory = torch.cuda.max_memory_allocated(chosen)
     else:
-        kept = kept_bytes(job.loss, batch, bf16=run.training.precision == "bf16")
+        largest = max(some, key=lambda it: it.num_items)  # not the last one: which that is depends on the clock
+        kept = kept_bytes(job.loss, largest, bf16=run.training.precision == "bf16")
         memory = kept + _BYTES_PER_PARAMETER * num_parameters
     per_update = run.training.accumulate
     return StepCost(num_parameters, tokens / seconds, steps / seconds / per_update, memory, chosen.type)
