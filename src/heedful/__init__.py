@@ -19,7 +19,13 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "load"]
 
 
-def load(models: "Models" = None, *, device: str | None = None, quantize: "Quantization | None" = "auto") -> Any:
+def load(
+    models: "Models" = None,
+    *,
+    device: str | None = None,
+    quantize: "Quantization | None" = "auto",
+    fast: bool = False,
+) -> Any:
     """Load a model folder, or the model of a run folder; None, or "bundled", is the translator that ships.
 
     "bundled-classifier" and "bundled-writer" are the other models that ship with the package.
@@ -27,7 +33,8 @@ def load(models: "Models" = None, *, device: str | None = None, quantize: "Quant
     What comes back follows from what the model was trained for: a `Translator`, a `Classifier` or a `TextModel`. A list
     of translators becomes an ensemble, whose members decide every token together; they must share a tokenizer.
     `device` is "cpu", "cuda" or "cuda:1"; None takes a GPU when there is one. `quantize` is "int8" (CPU only), "none"
-    or None, or "auto": int8 on a CPU that is fast with it; it concerns translators.
+    or None, or "auto": int8 on a CPU that is fast with it; it concerns translators. So does `fast`: whether several
+    tokens are guessed and then checked together, which changes no result; worth it for a deep decoder on a slow memory.
     """
     spin_briefly()
     if isinstance(models, str | Path):
@@ -35,12 +42,14 @@ def load(models: "Models" = None, *, device: str | None = None, quantize: "Quant
 
         task = task_name_of(models)
         if task != "translation":
-            if quantize == "int8":
-                from heedful.errors import UserError
+            from heedful.errors import UserError
 
+            if fast:
+                raise UserError(f"`fast` must be left out here: it is for translators, {models} is none.")
+            if quantize == "int8":
                 raise UserError(f'`quantize` must be "auto" or "none" here: int8 is for translators, {models} is none.')
             return TASKS[task].load(models, device=device, quantize=quantize, say=None)
     from heedful.insight.tracing_translator import TracingTranslator
     from heedful.tasks.translation.load import load_translator
 
-    return load_translator(models, device=device, quantize=quantize, kind=TracingTranslator)
+    return load_translator(models, device=device, quantize=quantize, fast=fast, kind=TracingTranslator)

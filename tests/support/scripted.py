@@ -65,7 +65,7 @@ class ScriptedModel:
         assert len(rows) <= state.max_rows
         state.sources = [state.sources[row] for row in rows]
         state.written = [(*state.written[row], token) for row, token in zip(rows, token_ids.tolist(), strict=True)]
-        assert len(state.written[0]) <= state.max_len
+        assert max(map(len, state.written)) <= state.max_len
         assert all(written[0] == BOS for written in state.written)
         self.steps.append(len(rows))
         logits = [
@@ -116,3 +116,29 @@ def exhaustive(
         for output in outputs()
     ]
     return sorted(scored, key=lambda it: -it[0])
+
+
+class ReadingScript(ScriptedModel):
+    """A scripted model that also reads several tokens at once and forgets: an `Extendable`. Each is one pass."""
+
+    def extend(self, state: Rows, token_ids: Tensor, parents: Tensor | None) -> Tensor:
+        passes = len(self.steps)
+        logits = []
+        for column in token_ids.unbind(1):
+            logits.append(self.step(state, column, parents))
+            parents = None
+        self.steps[passes:] = [len(token_ids)]
+        return torch.stack(logits, dim=1)
+
+    def extend_best(
+        self, state: Rows, token_ids: Tensor, parents: Tensor | None, *, count: int
+    ) -> tuple[Tensor, Tensor]:
+        log_probs, ids = (
+            self.extend(state, token_ids, parents).log_softmax(-1).sort(dim=-1, descending=True, stable=True)
+        )
+        return log_probs[:, :, :count], ids[:, :, :count]
+
+    def rewind(self, state: Rows, lengths: Tensor) -> None:
+        assert len(lengths) == len(state.written)
+        assert all(0 <= length <= len(row) for length, row in zip(lengths.tolist(), state.written, strict=True))
+        state.written = [row[:length] for length, row in zip(lengths.tolist(), state.written, strict=True)]

@@ -23,6 +23,7 @@ from heedful.cli.console import exits, is_open, write_line
 from heedful.cli.data import data
 from heedful.cli.demo import demo
 from heedful.cli.distill import distill
+from heedful.cli.draft import draft
 from heedful.cli.evaluate import evaluate
 from heedful.cli.explain import explain
 from heedful.cli.export import export
@@ -64,6 +65,7 @@ app.command("explain")(explain)
 app.command("serve")(serve)
 app.command("train")(train)
 app.command("distill")(distill)
+app.command("draft")(draft)
 app.command("evaluate")(evaluate)
 app.command("compare")(compare)
 app.command("review")(review)

@@ -50,6 +50,10 @@ Beam = Annotated[
 ]
 Quantize = Annotated[str, typer.Option(metavar="HOW", help="int8, none, or auto: int8 on a CPU that is fast with it.")]
 
+Fast = Annotated[
+    bool, typer.Option("--fast", help="Guess tokens and check several at once: fewer passes, the same result.")
+]
+
 
 def is_written(context: typer.Context, name: str) -> bool:
     """Tell whether a parameter stands on the command line, and is no default."""

@@ -41,6 +41,7 @@ def serve(
     ] = None,
     device: options.Device = None,
     quantize: options.Quantize = "auto",
+    fast: options.Fast = False,
 ) -> None:
     """Serve models over HTTP, with a page to use them and to look into them.
 
@@ -63,7 +64,7 @@ def serve(
         raise UserError("`--quantize int8` must be used with a translator, but none of the models is one.")
     access = Access(hosts=frozenset(name.lower() for name in allow_host or ()), api_key=api_key or None)
     settings = Settings(
-        model or (), host, port, access, device, quantize, Limits(deadline_seconds=deadline), runs, suggestions
+        model or (), host, port, access, device, quantize, Limits(deadline_seconds=deadline), runs, suggestions, fast
     )
     run(settings, say=note)
 

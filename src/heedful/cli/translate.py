@@ -45,6 +45,7 @@ def translate(
     resume: ResumeFile = False,
     device: options.Device = None,
     quantize: options.Quantize = "auto",
+    fast: options.Fast = False,
 ) -> None:
     """Translate TEXT, stdin line by line, or a FILE: letter.docx becomes letter.de.docx.
 
@@ -90,7 +91,7 @@ def translate(
         mbr=mbr,
     )
     request = chosen.request(asked, lambda name: "--" + name.replace("_", "-"))
-    translator = load_translator(model, device=device, quantize=quantize, say=note)
+    translator = load_translator(model, device=device, quantize=quantize, fast=fast, say=note)
     if files:
         translate_files(files, translator, request, file_options, ", ".join(map(str, model or ("bundled",))))
         return

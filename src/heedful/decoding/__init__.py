@@ -1,6 +1,7 @@
 """Stage ⑤: from a model to token ids. Knows the protocol of a model, no tokenizer and no concrete model."""
 
 from heedful.decoding.beam import beam_search
+from heedful.decoding.drafting import Drafter, Guessing, Lookup, OwnGuesses
 from heedful.decoding.ensemble import Ensemble
 from heedful.decoding.generation import Generator, Stepwise, searched_model
 from heedful.decoding.greedy import greedy_search
@@ -9,6 +10,7 @@ from heedful.decoding.protocol import Decodable, Extendable
 from heedful.decoding.recorder import BeamStep, Recorder, StepList
 from heedful.decoding.request import SearchRequest
 from heedful.decoding.sampling import sample
+from heedful.decoding.speculative import Round, Speculative
 from heedful.decoding.terms import Term
 from heedful.decoding.ways import Diverse, Sampling
 
@@ -16,14 +18,20 @@ __all__ = [
     "BeamStep",
     "Decodable",
     "Diverse",
+    "Drafter",
     "Ensemble",
     "Extendable",
     "FinishReason",
     "Generator",
+    "Guessing",
     "Hypothesis",
+    "Lookup",
+    "OwnGuesses",
     "Recorder",
+    "Round",
     "Sampling",
     "SearchRequest",
+    "Speculative",
     "StepList",
     "Stepwise",
     "Term",

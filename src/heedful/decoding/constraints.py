@@ -15,6 +15,9 @@ from torch import Tensor
 from heedful.decoding.protocol import Decodable, State
 from heedful.decoding.request import SearchRequest
 
+Floats32 = NDArray[np.float32]
+Integers = NDArray[np.int64]
+
 FREE = -1  # in a tensor of forced tokens: this row may choose
 
 
@@ -23,14 +26,17 @@ class Constraints:
 
     def __init__(self, request: SearchRequest, device: torch.device) -> None:
         self._prefixes = request.prefix_ids or ()
-        self._forced_steps = max(map(len, self._prefixes), default=0)
+        self.forced_steps = max(
+            map(len, self._prefixes), default=0
+        )  # from 0 on, in which some row must write something
         self._min_length = request.min_length
         forbidden = set(request.forbidden_ids)
         self._forbidden = torch.tensor(sorted(forbidden), dtype=torch.long, device=device)
         self._forbidden_early = torch.tensor(sorted({*forbidden, request.eos_id}), dtype=torch.long, device=device)
         self._is_forbidden = _lookup(self._forbidden)
         self._is_forbidden_early = _lookup(self._forbidden_early)
-        self._spare = len(self._forbidden_early) if request.min_length else len(self._forbidden)
+        # Each forbidden token may stand before the ones that are wanted, so as many more are asked for.
+        self.spare = len(self._forbidden_early) if request.min_length else len(self._forbidden)
 
     def best(
         self,
@@ -48,11 +54,10 @@ class Constraints:
         Returns log-probabilities float32 [rows, candidates] and ids int64 [rows, candidates]; what may not be written
         has -inf. `sentences` gives the sentence of the batch that each of the rows [rows] belongs to.
         """
-        if step < self._forced_steps:
-            return self._best_or_forced(model.step(state, token_ids, parents), step, sentences, count)
-        # Each forbidden token may stand before the ones that are wanted, so as many more are asked for.
-        log_probs, ids = model.step_best(state, token_ids, parents, count=count + self._spare)
-        if not self._spare:
+        if step < self.forced_steps:
+            return self.best_or_forced(model.step(state, token_ids, parents), step, sentences, count)
+        log_probs, ids = model.step_best(state, token_ids, parents, count=count + self.spare)
+        if not self.spare:
             return log_probs, ids
         if not self._is_harmless(ids, step):
             is_forbidden = (ids.unsqueeze(-1) == self._forbidden_at(step)).any(dim=-1)  # [rows, candidates]
@@ -61,7 +66,7 @@ class Constraints:
             return log_probs[:, :1], ids[:, :1]
         return log_probs, ids
 
-    def _best_or_forced(self, logits: Tensor, step: int, sentences: Sequence[int], count: int) -> tuple[Tensor, Tensor]:
+    def best_or_forced(self, logits: Tensor, step: int, sentences: Sequence[int], count: int) -> tuple[Tensor, Tensor]:
         """Return what each row must write, or of logits [rows, vocab] the best; [rows, candidates] as `best` does."""
         forced = self._forced_at(step, sentences, logits.device)  # [rows]
         is_forced = forced != FREE
@@ -89,14 +94,34 @@ class Constraints:
         sentences: Sequence[int],
     ) -> Tensor:
         """Advance the model and return all log-probabilities, float32 [rows, vocab], -inf for what may not be."""
-        log_probs = model.step(state, token_ids, parents).log_softmax(dim=-1)
+        return self.allowed_of(model.step(state, token_ids, parents), step, sentences)
+
+    def allowed_of(self, logits: Tensor, step: int, sentences: Sequence[int]) -> Tensor:
+        """Return the log-probabilities of logits [rows, vocab] at `step`, [rows, vocab], -inf for what may not be."""
+        log_probs = logits.log_softmax(dim=-1)
         allowed = log_probs.index_fill(1, self._forbidden_at(step), -math.inf)
-        if step < self._forced_steps:
+        if step < self.forced_steps:
             forced = self._forced_at(step, sentences, log_probs.device).unsqueeze(1)  # [rows, 1]
             index = forced.clamp(min=0)
             only = torch.full_like(log_probs, -math.inf).scatter(1, index, log_probs.gather(1, index))
             allowed = torch.where(forced == FREE, allowed, only)
         return allowed
+
+    def best_of(self, log_probs: Floats32, ids: Integers, steps: Integers) -> tuple[Floats32, Integers]:
+        """Choose the best that may be written where steps [rows, length] are beyond what is forced.
+
+        log_probs and ids [rows, length, candidates] are the model's, in descending order and `spare` more than one.
+        Returns the log-probability and the id of each, [rows, length]; -inf where nothing may be written.
+        """
+        is_forbidden = self._is_forbidden.take(ids, mode="clip")
+        if (steps < self._min_length).any():
+            early = self._is_forbidden_early.take(ids, mode="clip")
+            is_forbidden = np.where(steps[:, :, None] < self._min_length, early, is_forbidden)
+        if not is_forbidden[:, :, 0].any():
+            return log_probs[:, :, 0], ids[:, :, 0]
+        first = is_forbidden.argmin(axis=2)[:, :, None]  # of the best, which come first, the first that may be
+        best = np.where(is_forbidden, np.float32(-math.inf), log_probs)
+        return np.take_along_axis(best, first, 2)[:, :, 0], np.take_along_axis(ids, first, 2)[:, :, 0]
 
     def _forbidden_at(self, step: int) -> Tensor:
         return self._forbidden_early if step < self._min_length else self._forbidden

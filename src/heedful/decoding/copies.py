@@ -27,14 +27,15 @@ def follow_copies(
 
     source_ids int64 and source_mask bool [batch, source_len].
     """
-    copies, device = request.n_best, source_ids.device
-    caps = [cap for cap in request.max_lengths for _ in range(copies)]
-    prefixes = None if request.prefix_ids is None else [it for it in request.prefix_ids for _ in range(copies)]
-    each = replace(request, max_lengths=caps, prefix_ids=prefixes, n_best=1)
+    copies, device, each = request.n_best, source_ids.device, for_each_copy(request)
     constraints = Constraints(each, device)
     sentence_of = torch.arange(len(source_ids), device=device).repeat_interleave(copies)
     state = model.start(
-        source_ids, source_mask, max_rows=len(caps), max_len=max(caps), before_layer=request.before_step
+        source_ids,
+        source_mask,
+        max_rows=len(each.max_lengths),
+        max_len=max(each.max_lengths),
+        before_layer=request.before_step,
     )
 
     def choose(token_ids: Tensor, parents: Tensor | None, step: int, paths: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -50,7 +51,19 @@ def follow_copies(
         next_ids = pick(log_probs, step, paths)
         return next_ids, log_probs.gather(1, next_ids.unsqueeze(1)).squeeze(1)
 
-    found = follow_paths(choose, each, device)
+    return best_first(follow_paths(choose, each, device), copies)
+
+
+def for_each_copy(request: SearchRequest) -> SearchRequest:
+    """Return what is asked of each path by itself: path p is of sentence p // n_best."""
+    copies = request.n_best
+    caps = [cap for cap in request.max_lengths for _ in range(copies)]
+    prefixes = None if request.prefix_ids is None else [it for it in request.prefix_ids for _ in range(copies)]
+    return replace(request, max_lengths=caps, prefix_ids=prefixes, n_best=1)
+
+
+def best_first(found: Sequence[Hypothesis], copies: int) -> list[list[Hypothesis]]:
+    """Gather what the paths led to by their sentences, those with the best scores first."""
     return [
         sorted(found[start : start + copies], key=lambda it: (it.finish_reason == "error", -it.score))
         for start in range(0, len(found), copies)

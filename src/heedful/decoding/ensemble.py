@@ -21,7 +21,7 @@ class Ensemble:
     def __init__(self, models: Sequence[Decodable[Any]]) -> None:
         if not models:
             raise UserError("An ensemble must have at least 1 model, but has 0.")
-        self._models = list(models)
+        self.models = list(models)
 
     def start(
         self,
@@ -35,7 +35,7 @@ class Ensemble:
         """Start every member on the same sentences, source_ids and source_mask [batch, source_len]."""
         return [
             model.start(source_ids, source_mask, max_rows=max_rows, max_len=max_len, before_layer=before_layer)
-            for model in self._models
+            for model in self.models
         ]
 
     def step(self, state: list[Any], token_ids: Tensor, parents: Tensor | None) -> Tensor:
@@ -64,7 +64,7 @@ class Ensemble:
             model.rewind(part, lengths)
 
     def _members(self, state: list[Any]) -> Iterable[tuple[Any, Any]]:
-        return zip(self._models, state, strict=True)
+        return zip(self.models, state, strict=True)
 
 
 def _mean(logits: Sequence[Tensor]) -> Tensor:

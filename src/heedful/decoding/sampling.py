@@ -25,19 +25,27 @@ def sample(
 
     source_ids int64 and source_mask bool [batch, source_len].
     """
-    device, copies, longest = source_ids.device, request.n_best, max(request.max_lengths)
-    rows = [
-        _draws(sampling.seed, number, ids[mask].tolist(), cap) + [0.0] * (longest - cap)
-        for ids, mask, cap in zip(source_ids.cpu(), source_mask.cpu(), request.max_lengths, strict=True)
-        for number in range(copies)
-    ]
-    draws = torch.tensor(rows, dtype=torch.float32, device=device)  # [paths, target_len]
+    draws = all_draws(source_ids, source_mask, request, sampling)
 
     def pick(log_probs: Tensor, step: int, paths: Sequence[int]) -> Tensor:
-        drawn = draws[torch.tensor(paths, device=device), step]
+        drawn = draws[torch.tensor(paths, device=draws.device), step]
         return draw_tokens(log_probs / sampling.temperature, drawn, top_k=sampling.top_k, top_p=sampling.top_p)
 
     return follow_copies(model, source_ids, source_mask, request, pick)
+
+
+def all_draws(source_ids: Tensor, source_mask: Tensor, request: SearchRequest, sampling: Sampling) -> Tensor:
+    """Make the uniform numbers of all outputs, float32 [rows, target_len]; row r is of sentence r // n_best.
+
+    source_ids int64 and source_mask bool [batch, source_len].
+    """
+    longest = max(request.max_lengths)
+    rows = [
+        _draws(sampling.seed, number, ids[mask].tolist(), cap) + [0.0] * (longest - cap)
+        for ids, mask, cap in zip(source_ids.cpu(), source_mask.cpu(), request.max_lengths, strict=True)
+        for number in range(request.n_best)
+    ]
+    return torch.tensor(rows, dtype=torch.float32, device=source_ids.device)
 
 
 def _draws(seed: int, number: int, source: Sequence[int], count: int) -> list[float]:

@@ -19,7 +19,9 @@ from heedful.serving.workplace import Workplace
 from heedful.serving.writing import WritingEngine
 from heedful.storage.locate import bundled_models, find_model_folder
 from heedful.tasks.table import TASKS, task_name_of
+from heedful.tasks.translation.fast import with_speed
 from heedful.tasks.translation.request import TranslationRequest
+from heedful.tasks.translation.translator import Translator
 from heedful.text.language_detection import known_languages
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -106,6 +108,7 @@ def load_engines(
     *,
     device: str | None,
     quantize: str,
+    fast: bool = False,
     say: Callable[[str], None],
     beside: Sequence[Workplace] = (),
 ) -> Engines:
@@ -114,6 +117,8 @@ def load_engines(
     def load(model_id: str, folder: Path) -> Workplace:
         task = task_name_of(folder)
         model = TASKS[task].load(folder, device=device, quantize=quantize, say=say)
+        if fast and isinstance(model, Translator):
+            model = with_speed(model, fast)
         engine = _ENGINES[task](model_id, model, limits, observer(model_id))
         engine.warm_up()
         return engine

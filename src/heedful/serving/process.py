@@ -67,6 +67,9 @@ class Settings:
     suggestions: Path | None = None
     """Where what clients suggest is kept; None keeps nothing."""
 
+    fast: bool = False
+    """Whether translators guess ahead."""
+
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
     """Serve until a signal ends it."""
@@ -83,6 +86,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         measures.of_model,
         device=settings.device,
         quantize=settings.quantize,
+        fast=settings.fast,
         say=say,
         beside=[checkpoints, preparation],
     )

@@ -4,6 +4,7 @@
     model.safetensors   the weights, a shared matrix once
     tokenizer.json      text to tokens; this file carries it and checks that it belongs here, but does not read it
     README.md           the model card
+    drafter.safetensors what guesses ahead for the model (drafters.py), where it has such a thing
     manifest.json       size and sha256 of each, written last (files.py)
 
 A folder appears whole or not at all. What is missing, altered, of another model or from the future is refused with a
@@ -30,6 +31,7 @@ from heedful.errors import ModelFolderError
 from heedful.files import publish_folder, verify_manifest, write_manifest
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
+DRAFTER = "drafter.safetensors"
 ConfigT = TypeVar("ConfigT", bound=Section)
 
 VocabSize = Annotated[int, Field(ge=1, le=1 << 24)]
@@ -80,17 +82,20 @@ class FolderFiles:
     weights: dict[str, Tensor]
     tokenizer_json: str
     card: str
+    drafter: dict[str, Tensor] | None = None
 
 
-def write_files(path: Path, config: JsonValue, weights: Mapping[str, Tensor], tokenizer_json: str, card: str) -> None:
+def write_files(path: Path, files: FolderFiles) -> None:
     """Write a model folder at `path`, which must not exist yet."""
 
     def fill(partial: Path) -> None:
-        (partial / CONFIG).write_bytes(json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n")
-        (partial / WEIGHTS).write_bytes(save(dict(weights)))
-        (partial / TOKENIZER).write_bytes(tokenizer_json.encode())
-        (partial / CARD).write_bytes(card.encode())
-        write_manifest(partial, {"kind": "model", "tokenizer_sha256": sha256_of(tokenizer_json)})
+        (partial / CONFIG).write_bytes(json.dumps(files.config, indent=2, ensure_ascii=False).encode() + b"\n")
+        (partial / WEIGHTS).write_bytes(save(files.weights))
+        (partial / TOKENIZER).write_bytes(files.tokenizer_json.encode())
+        (partial / CARD).write_bytes(files.card.encode())
+        if files.drafter is not None:
+            (partial / DRAFTER).write_bytes(save(files.drafter))
+        write_manifest(partial, {"kind": "model", "tokenizer_sha256": sha256_of(files.tokenizer_json)})
 
     publish_folder(path, fill)
 
@@ -111,11 +116,17 @@ def read_files(path: Path) -> FolderFiles:
         raise ModelFolderError(
             f"{path / TOKENIZER} must be the tokenizer this model was trained with, but is another one."
         )
+    weights = _read_tensors(path / WEIGHTS)
+    drafter = _read_tensors(path / DRAFTER) if (path / DRAFTER).is_file() else None
+    return FolderFiles(config, weights, tokenizer_json, _read_utf8(path / CARD), drafter)
+
+
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read the tensors of a file by name."""
     try:
-        weights = load_file(path / WEIGHTS)
+        return load_file(path)
     except SafetensorError as error:
-        raise ModelFolderError(f"{path / WEIGHTS} must be a safetensors file, but is not: {error}.") from error
-    return FolderFiles(config, weights, tokenizer_json, _read_utf8(path / CARD))
+        raise ModelFolderError(f"{path} must be a safetensors file, but is not: {error}.") from error
 
 
 def named_task(path: Path) -> str | None:

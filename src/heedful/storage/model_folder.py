@@ -16,10 +16,14 @@ from torch import Tensor, nn
 from heedful.errors import ModelFolderError
 from heedful.files import verify_sizes
 from heedful.models.build import parameter_shapes
+from heedful.models.drafter import Drafter
 from heedful.storage.descriptions import DESCRIPTIONS, Description
+from heedful.storage.drafters import pack_drafter, unpack_drafter
 from heedful.storage.folder_files import (
     CONFIG,
+    DRAFTER,
     WEIGHTS,
+    FolderFiles,
     check_config,
     check_depth,
     check_floats,
@@ -57,6 +61,8 @@ class ModelFolder(Generic[Described]):
 
     tokenizer_json: str
     card: str = ""
+    drafter: Drafter | None = None
+    """What guesses ahead for the model, where it has such a thing."""
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
@@ -75,8 +81,9 @@ def save_model_folder(path: Path, folder: ModelFolder[DescriptionT]) -> None:
         "tokenizer_sha256": sha256_of(folder.tokenizer_json),
         "facts": facts,
     }
-    stored = folder.weights if quantized is None else quantized.stored
-    write_files(path, content, stored, folder.tokenizer_json, folder.card)
+    stored = dict(folder.weights) if quantized is None else quantized.stored
+    drafter = None if folder.drafter is None else pack_drafter(folder.drafter)
+    write_files(path, FolderFiles(content, stored, folder.tokenizer_json, folder.card, drafter))
 
 
 def load_model_folder(path: Path, kind: type[DescriptionT]) -> ModelFolder[DescriptionT]:
@@ -87,7 +94,8 @@ def load_model_folder(path: Path, kind: type[DescriptionT]) -> ModelFolder[Descr
     stored_as = files.config.get("weights") if isinstance(files.config, dict) else None
     weights = QuantizedWeights(files.weights) if stored_as == "int8" else files.weights
     _check_weights(path, description, weights)
-    return ModelFolder(description, weights, files.tokenizer_json, files.card)
+    drafter = None if files.drafter is None else unpack_drafter(path / DRAFTER, files.drafter, description)
+    return ModelFolder(description, weights, files.tokenizer_json, files.card, drafter)
 
 
 def describe_model_folder(path: Path, kind: type[DescriptionT]) -> DescriptionT:

@@ -1,7 +1,9 @@
 // The weights of a model, packed for this processor and read-only once made, and the team that works with them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -31,6 +33,10 @@ struct EngineSpec {
     const LinearWeights* linears;
     const NormWeights* norms;  // in the order of use; with pre_norm the final ones of encoder and decoder come last
     int32_t source_tied, target_tied;
+    // What guesses, or null: join, query, output, expand, contract, narrow, widen; three norms; the tokens [widen's outputs].
+    const LinearWeights* drafter_linears;
+    const NormWeights* drafter_norms;
+    const int64_t* drafter_tokens;
 };
 }
 
@@ -48,6 +54,13 @@ struct EncoderLayer {
 struct DecoderLayer {
     Linear query_key_value, output, cross_query, cross_key_value, cross_output, expand, contract;
     Norm attention_norm, cross_norm, feed_forward_norm;
+};
+
+// What guesses the next tokens: `models/drafter.py`.
+struct Drafter {
+    Linear join, query, output, expand, contract, narrow, widen;
+    Norm look_norm, think_norm, final_norm;
+    std::vector<int64_t> tokens;  // those it can guess
 };
 
 inline Linear make(const LinearWeights& w) { return Linear(w.weights, w.scales, w.bias, w.outputs, w.inputs); }
@@ -71,6 +84,20 @@ struct Engine {
         projection = make(*linear++);
         if (!spec.source_tied) source_embedding = make(*linear++);
         if (!spec.target_tied) target_embedding = make(*linear++);
+        if (const LinearWeights* own = spec.drafter_linears)
+            drafter = std::make_unique<Drafter>(
+                Drafter{make(own[0]), make(own[1]), make(own[2]), make(own[3]), make(own[4]), make(own[5]), make(own[6]),
+                        Norm(spec.drafter_norms[0], dim), Norm(spec.drafter_norms[1], dim), Norm(spec.drafter_norms[2], dim),
+                        std::vector<int64_t>(spec.drafter_tokens, spec.drafter_tokens + own[6].outputs)});
+    }
+
+    // The widest thing a row can become on its way.
+    long widest() const {
+        long width = 4 * kGroup;
+        for (const auto& layer : encoder) width = std::max<long>({width, layer.expand.padded_outputs(), layer.query_key_value.padded_outputs()});
+        for (const auto& layer : decoder) width = std::max<long>({width, layer.expand.padded_outputs(), layer.query_key_value.padded_outputs()});
+        if (drafter) width = std::max<long>({width, 2 * dim, drafter->expand.padded_outputs(), drafter->narrow.padded_outputs()});
+        return width;
     }
 
     const Linear& source_table() const { return source_embedding.outputs ? source_embedding : projection; }
@@ -84,6 +111,7 @@ struct Engine {
     std::vector<DecoderLayer> decoder;
     Norm encoder_norm, decoder_norm;
     Linear projection, source_embedding, target_embedding;
+    std::unique_ptr<Drafter> drafter;  // where there is one
     Team team;
     std::mutex at_work;  // one step at a time: the team is one
 };

@@ -8,49 +8,24 @@ cannot be trained.
 
 import ctypes
 from collections.abc import Callable
-from ctypes import POINTER, c_float, c_int8, c_int32, c_int64, c_void_p
+from ctypes import c_float, c_int32, c_int64, c_void_p
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from heedful.engines.int8.library import NativeUnavailableError, is_available, open_library
+from heedful.engines.int8.library import is_available, open_library
+from heedful.engines.int8.weights import check_shapes, describe, describe_drafter, is_computable
 from heedful.errors import HeedfulError
+from heedful.models.drafter import Drafter
 from heedful.models.transformer import Transformer
-from heedful.nn.feed_forward import ACTIVATIONS
-from heedful.nn.layers import DecoderLayer, EncoderLayer, PreNormResidual
+from heedful.nn.attention import split_heads
 from heedful.nn.positions import Positions
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder
-from heedful.storage.quantized_weights import QuantizedWeights, quantize_rows
+from heedful.storage.quantized_weights import QuantizedWeights
 
-
-class LinearWeights(ctypes.Structure):
-    """A linear map as the engine takes it: bytes row by row, a scale and a bias for each of its outputs."""
-
-    _fields_ = (
-        ("weights", POINTER(c_int8)),
-        ("scales", POINTER(c_float)),
-        ("bias", POINTER(c_float)),
-        ("outputs", c_int32),
-        ("inputs", c_int32),
-    )
-
-
-class _NormWeights(ctypes.Structure):
-    _fields_ = (("gain", POINTER(c_float)), ("shift", POINTER(c_float)))
-
-
-class _EngineSpec(ctypes.Structure):
-    _fields_ = (
-        *((name, c_int32) for name in ("dim", "num_heads", "num_encoder_layers", "num_decoder_layers")),
-        *((name, c_int32) for name in ("pre_norm", "activation", "threads")),
-        ("norm_epsilon", c_float),
-        ("embedding_scale", c_float),
-        ("linears", POINTER(LinearWeights)),
-        ("norms", POINTER(_NormWeights)),
-        ("source_tied", c_int32),
-        ("target_tied", c_int32),
-    )
+LEAST_CERTAINTY = 0.4
+"""How probable all that was guessed for a row must be for another guess: to check a wrong one takes time."""
 
 
 class Int8Search:
@@ -74,17 +49,18 @@ def restore_int8(
     model = folder.description.build_empty()
     assert isinstance(model, Transformer), "the only family whose section says it has this engine"
     model.load_state_dict(folder.weights if quantized is None else quantized.vectors(), strict=False)
-    return Int8Transformer(model.eval(), quantized=quantized, library=library)
+    return Int8Transformer(model.eval(), quantized=quantized, drafter=folder.drafter, library=library)
 
 
 class Int8Transformer:
-    """A `Transformer` for inference only, on the CPU. It satisfies `decoding.Extendable`."""
+    """A `Transformer` for inference only, on the CPU. It satisfies `decoding.Extendable`, with a drafter `Guessing`."""
 
     def __init__(
         self,
         model: Transformer,
         *,
         quantized: QuantizedWeights | None = None,
+        drafter: Drafter | None = None,
         threads: int | None = None,
         library: ctypes.CDLL | None = None,
     ) -> None:
@@ -93,16 +69,20 @@ class Int8Transformer:
         `library` is what `open_library` has given; without it, it is asked.
         """
         self.library = library or open_library()
-        self.dim, self.num_encoder_layers = model.dim, len(model.encoder.layers)
+        lanes = int(self.library.heedful_lanes())
+        self.drafter = drafter if drafter is not None and is_computable(drafter, lanes) else None
+        self.dim, self.num_heads, self.num_encoder_layers = model.dim, model.num_heads, len(model.encoder.layers)
         self.source_vocab_size = model.source_embedding.weight.size(0)
         self.vocab_size = model.output_projection.weight.size(0)
         self._source_positions = _PositionTable(model.source_positions, model.dim)
         self._target_positions = _PositionTable(model.target_positions, model.dim)
-        _check_shapes(model, self.library.heedful_lanes())
+        check_shapes(model, lanes)
         # While the engine packs them the tensors must stay alive, hence the list.
         alive: list[Tensor] = []
         handle = c_void_p()
-        spec = _describe(model, quantized, alive, threads)
+        spec = describe(model, quantized, alive, threads)
+        if self.drafter is not None:
+            describe_drafter(spec, self.drafter, alive)
         check_status(self.library.heedful_new_engine(ctypes.byref(spec), ctypes.byref(handle)))
         self.handle = handle.value
 
@@ -214,6 +194,50 @@ class Int8Transformer:
         check_status(status)
         return looks
 
+    def guess(self, state: Int8Search, token_ids: Tensor, parents: Tensor | None = None, *, count: int) -> Tensor:
+        """Guess what follows token_ids [rows], not appended yet, of the rows parents [rows] name; ids [rows, count]."""
+        rows = token_ids.numel()
+        guesses, used = torch.empty(rows, count, dtype=torch.int64), c_int64()
+        status = self.library.heedful_guess(
+            state.handle,
+            c_void_p(token_ids.data_ptr()),
+            c_void_p(None if parents is None else parents.data_ptr()),
+            c_int64(rows),
+            c_int64(count),
+            c_float(LEAST_CERTAINTY),
+            c_void_p(guesses.data_ptr()),
+            ctypes.byref(used),
+        )
+        check_status(status)
+        return guesses[:, : used.value]
+
+    def states_of(
+        self, source_ids: Tensor, source_mask: Tensor, input_ids: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Read source_ids where source_mask, [batch, source_len] each, beside input_ids [batch, target_len].
+
+        Returns what is projected to the vocabulary, [batch, target_len, dim], and the last layer's keys and values of
+        the sources, [batch, heads, source_len, head_dim] each: what a drafter goes on from, and learns from.
+        """
+        batch, target_len = input_ids.shape
+        state = self.start(source_ids, source_mask, max_rows=batch, max_len=target_len)
+        input_ids, hidden = input_ids.contiguous(), torch.empty(batch, target_len, self.dim)
+        assert 0 <= int(input_ids.min()) <= int(input_ids.max()) < self.vocab_size, "the engine does not check ids"
+        packed = torch.empty(int(source_mask.sum()), 2 * self.dim)
+        status = self.library.heedful_states(
+            state.handle,
+            c_void_p(input_ids.data_ptr()),
+            c_int64(batch),
+            c_int64(target_len),
+            c_void_p(hidden.data_ptr()),
+            c_void_p(packed.data_ptr()),
+        )
+        check_status(status)
+        memory = torch.zeros(*source_ids.shape, 2 * self.dim)  # [batch, source_len, 2 * dim]
+        memory[source_mask] = packed
+        key, value = (split_heads(part, self.num_heads) for part in memory.chunk(2, dim=-1))
+        return hidden, (key, value)
+
     def rewind(self, state: Int8Search, lengths: Tensor) -> None:
         """Let every row forget what it has written beyond lengths [rows]."""
         assert lengths.numel() == state.num_rows, "one length for each row"
@@ -259,74 +283,3 @@ class _PositionTable:
                 table = self._positions(torch.zeros(1, length, table.size(1)))[0].float().contiguous()
             self._table = table
         return table
-
-
-def _check_shapes(model: Transformer, lanes: int) -> None:
-    layer = model.encoder.layers[0]
-    assert isinstance(layer, EncoderLayer)
-    widths = {
-        "dim": model.dim,
-        "hidden_dim": layer.feed_forward.expand.out_features,
-        "dim / num_heads": model.dim // model.num_heads,
-    }
-    for name, width in widths.items():
-        if width % lanes:
-            raise NativeUnavailableError(
-                f"The int8 engine needs `{name}` to be a multiple of {lanes} on this processor, but it is {width}."
-            )
-
-
-def _describe(
-    model: Transformer, quantized: QuantizedWeights | None, alive: list[Tensor], threads: int | None
-) -> _EngineSpec:
-    names = {id(parameter): name for name, parameter in model.named_parameters()}
-
-    def floats(tensor: Tensor) -> "ctypes._Pointer[c_float]":
-        alive.append(tensor.detach().float().cpu().contiguous())
-        return ctypes.cast(alive[-1].data_ptr(), POINTER(c_float))
-
-    def linear(weight: Tensor, bias: Tensor | None) -> LinearWeights:
-        matrix, scales = quantize_rows(weight) if quantized is None else quantized.matrix(names[id(weight)])
-        alive.append(matrix)
-        bytes_at = ctypes.cast(matrix.data_ptr(), POINTER(c_int8))
-        return LinearWeights(bytes_at, floats(scales), None if bias is None else floats(bias), *weight.shape)
-
-    def norm(layer: nn.LayerNorm) -> _NormWeights:
-        return _NormWeights(floats(layer.weight), floats(layer.bias))
-
-    modules: list[nn.Linear] = []
-    norms: list[nn.LayerNorm] = []
-    for layer in (*model.encoder.layers, *model.decoder.layers):
-        assert isinstance(layer, EncoderLayer | DecoderLayer)
-        modules += [layer.self_attention.query_key_value, layer.self_attention.output]
-        norms.append(layer.self_attention_residual.norm)
-        if isinstance(layer, DecoderLayer):
-            cross = layer.cross_attention
-            modules += [cross.query, cross.key_value, cross.output]
-            norms.append(layer.cross_attention_residual.norm)
-        modules += [layer.feed_forward.expand, layer.feed_forward.contract]
-        norms.append(layer.feed_forward_residual.norm)
-    norms += [final for final in (model.encoder.final_norm, model.decoder.final_norm) if final is not None]
-
-    projection = model.output_projection
-    linears = [linear(module.weight, module.bias) for module in modules]
-    linears.append(linear(projection.weight, projection.bias))
-    tables = [model.source_embedding.weight, model.target_embedding.weight]
-    linears += [linear(table, None) for table in tables if table is not projection.weight]
-    first = model.encoder.layers[0]
-    assert isinstance(first, EncoderLayer)
-    return _EngineSpec(
-        dim=model.dim,
-        num_heads=model.num_heads,
-        num_encoder_layers=len(model.encoder.layers),
-        num_decoder_layers=len(model.decoder.layers),
-        pre_norm=isinstance(first.self_attention_residual, PreNormResidual),
-        activation=list(ACTIVATIONS.values()).index(first.feed_forward.activation),
-        threads=threads or torch.get_num_threads(),
-        norm_epsilon=norms[0].eps,
-        embedding_scale=model.source_embedding.scale,
-        linears=(LinearWeights * len(linears))(*linears),
-        norms=(_NormWeights * len(norms))(*(norm(layer) for layer in norms)),
-        source_tied=tables[0] is projection.weight,
-        target_tied=tables[1] is projection.weight,
-    )

@@ -12,8 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from heedful.engines.int8.engine import LinearWeights, check_status
+from heedful.engines.int8.engine import check_status
 from heedful.engines.int8.library import NativeUnavailableError, open_library
+from heedful.engines.int8.weights import LinearWeights
 from heedful.models.recurrent import RecurrentModel
 from heedful.nn.embedding import OutputProjection
 from heedful.storage.quantized_weights import quantize_rows

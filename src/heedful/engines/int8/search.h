@@ -27,6 +27,7 @@ struct Search {
         : engine(engine), max_rows(max_rows), max_len(max_len), output(engine.projection, engine.team) {
         for (size_t i = 0; i < engine.decoder.size(); ++i)
             past.push_back(allocate<float>(max_rows * max_len * 2 * engine.dim));
+        if (engine.drafter) hidden = allocate<float>(max_rows * max_len * engine.dim);
         places.resize(max_rows * max_len);
         places_before.resize(max_rows * max_len);
         free_places.resize(max_rows * max_len);
@@ -39,9 +40,7 @@ struct Search {
     // Room for `rows` rows of everything a layer computes.
     void reserve(long rows) {
         if (rows <= reserved) return;
-        long width = 4 * kGroup;
-        for (const auto& layer : engine.encoder) width = std::max<long>({width, layer.expand.padded_outputs(), layer.query_key_value.padded_outputs()});
-        for (const auto& layer : engine.decoder) width = std::max<long>({width, layer.expand.padded_outputs(), layer.query_key_value.padded_outputs()});
+        const long width = engine.widest();
         states = allocate<float>(rows * engine.dim);
         normed = allocate<float>(rows * engine.dim);
         averages = allocate<float>(rows * engine.dim);
@@ -278,7 +277,9 @@ struct Search {
         }
         for (long row = 0; row < rows; ++row) row_of[row].length += num_new;
         for_rows(lines, [&](long line, int) {
-            quantize_row(enter(line, engine.decoder_norm), dim, &quantized.values[line * dim], &quantized.scales[line]);
+            const float* final_state = enter(line, engine.decoder_norm);
+            if (hidden) std::memcpy(&hidden[long(fresh[line]) * dim], final_state, dim * sizeof(float));
+            quantize_row(final_state, dim, &quantized.values[line * dim], &quantized.scales[line]);
         });
     }
 
@@ -301,8 +302,10 @@ struct Search {
     long next_free = 0;
     const float* target_positions = nullptr;
     std::vector<Buffer<float>> past, sources;            // of each decoder layer: keys and values side by side
+    Buffer<float> hidden;                                // [place, dim]: what is projected to the vocabulary; for the drafter
     Buffer<float> states, normed, averages, wide, back;  // of the rows at work
     QuantizedRows quantized;
     std::vector<std::vector<float>> scratch;  // of each member
+    std::vector<float> joined, scores;        // of the drafter, for each row
     Output output;
 };

@@ -55,3 +55,20 @@ inline LogSum look_at(const float* logits, int size, int real, int64_t first, Be
         for (int i = 0; i < size; i += kLanes) total += exponential(load(logits + i) - peak);
     return {peak, sum(total)};
 }
+
+// The index of the largest of `size` logits, of equal ones the first, and its share of all probability.
+inline long best_of(const float* logits, int size, float* probability) {
+    Floats peaks = spread(-std::numeric_limits<float>::infinity());
+    int i = 0;
+    for (; i + kLanes <= size; i += kLanes) peaks = larger(load(logits + i), peaks);
+    float peak = largest(peaks);
+    for (; i < size; ++i) peak = logits[i] > peak ? logits[i] : peak;
+    Floats total{};
+    for (i = 0; i + kLanes <= size; i += kLanes) total += exponential(load(logits + i) - peak);
+    float rest = sum(total);
+    for (; i < size; ++i) rest += std::exp(logits[i] - peak);
+    *probability = 1.0f / rest;
+    long best = 0;
+    while (best + 1 < size && logits[best] != peak) ++best;
+    return best;
+}

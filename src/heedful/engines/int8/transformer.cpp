@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "engine.h"
+#include "guessing.h"
 #include "output.h"
 #include "search.h"
 
@@ -97,6 +98,28 @@ int32_t heedful_look(void* search, const int64_t* tokens, int64_t rows, int64_t 
         auto& self = *static_cast<Search*>(search);
         const std::lock_guard working(self.engine.at_work);
         self.extend(tokens, nullptr, rows, num_new, looks, source_len);
+    });
+}
+
+// Guess what `count` tokens follow tokens [rows], not appended yet, parents [rows] or null; guesses [rows, count], -1 for
+// none, of which the first `used` columns have some.
+int32_t heedful_guess(void* search, const int64_t* tokens, const int64_t* parents, int64_t rows, int64_t count, float least,
+                      int64_t* guesses, int64_t* used) {
+    return status_of([&] {
+        auto& self = *static_cast<Search*>(search);
+        const std::lock_guard working(self.engine.at_work);
+        *used = guess(self, tokens, parents, rows, count, least, guesses);
+    });
+}
+
+// What a drafter learns from: append tokens [rows, num_new], then the final vectors [rows, num_new, dim] and the last layer's
+// keys and values of all sources, end to end [tokens, 2 dim]. Only of an engine that has a drafter, and at the beginning.
+int32_t heedful_states(void* search, const int64_t* tokens, int64_t rows, int64_t num_new, float* hidden, float* sources) {
+    return status_of([&] {
+        auto& self = *static_cast<Search*>(search);
+        const std::lock_guard working(self.engine.at_work);
+        self.extend(tokens, nullptr, rows, num_new);
+        copy_states(self, hidden, sources);
     });
 }
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import torch
 
 from heedful.config.models import RecurrentConfig
-from heedful.decoding import Decodable, Ensemble, Stepwise
+from heedful.decoding import Decodable, Ensemble
 from heedful.engines.int8.engine import restore_int8
 from heedful.engines.int8.library import NativeUnavailableError, open_library
 from heedful.engines.int8.output import Int8Recurrent
@@ -31,6 +31,7 @@ from heedful.tasks.folder_tokenizers import translation_tokenizer
 from heedful.tasks.translation.calibration import calibration_of
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE
+from heedful.tasks.translation.fast import generator_of, with_speed
 from heedful.tasks.translation.learned_text import joined_tokens
 from heedful.tasks.translation.translator import Traits, Translator
 
@@ -43,13 +44,15 @@ def load_translator(
     *,
     device: str | None = None,
     quantize: str | None = "auto",
+    fast: bool = False,
     say: Callable[[str], None] | None = None,
     kind: type[Translator] = Translator,
 ) -> Translator:
     """Load a model folder (or that of a run folder) for translation; several make an ensemble, None is the bundled one.
 
     `say` is told in a sentence when the user has to wait for a compiler, and what hinders the int8 engine; without
-    `say` the latter is a Python warning. `kind` is the class that is wanted.
+    `say` the latter is a Python warning. `fast` says whether it guesses ahead (fast.py). `kind` is the class that is
+    wanted.
     """
     quantize = "none" if quantize is None else quantize
     if quantize not in ("auto", "int8", "none"):
@@ -62,6 +65,8 @@ def load_translator(
     folders = [load_model_folder(path, TranslatorDescription) for path in found]
     _check_alike(found, folders)
     translator = translator_of(folders, chosen, quantize=quantize, say=say, kind=kind)
+    if fast:
+        translator = with_speed(translator, fast)
     if len(found) > 1:
         return translator
     return replace(translator, reference=cache(partial(_reference, found[0], chosen)))
@@ -85,7 +90,7 @@ def translator_of(
     traits = Traits(
         min(positions, default=None), joined_tokens(first.facts), _low_confidence(first), calibration_of(first.facts)
     )
-    generator = Stepwise(engines[0] if len(engines) == 1 else Ensemble(engines))
+    generator = generator_of(engines[0] if len(engines) == 1 else Ensemble(engines))
     return kind(generator, tokenizers[0], first.decoding, directions_of(first), device, traits)
 
 
