@@ -74,7 +74,7 @@ class TrainState:
     """Validated steps → the score that decides which is best."""
 
     num_parts: int = 1
-    """Parts a batch is cut into; grows when the memory does not suffice."""
+    """Parts a batch is cut into; grows when the memory does not suffice. One is tried again from time to time."""
 
     stopped_early: bool = False
     """Training ended because validation stopped getting better."""

@@ -3,7 +3,8 @@
 Three things make it more than a loop body. The loss is normalised by the items of the whole step (target tokens,
 symbols, documents), however it is cut. A step whose loss or gradient is not finite is skipped *on the device*: fused
 AdamW takes a flag and leaves weights and moments bitwise as they were, so the host need not look. And when memory runs
-out, the step starts over with each batch cut into twice as many parts; the gradient is the same.
+out, the step starts over with each batch cut into twice as many parts; the gradient is the same. Every hundred steps
+batches are tried whole again: the memory may have been another process's for a while.
 
 `gradients_of` and `update_weights` are what happens on the device, and nothing in them asks the host for anything:
 `recorded_step.py` records the two and replays them.
@@ -20,6 +21,9 @@ from heedful.errors import HeedfulError, is_out_of_memory
 from heedful.training.losses.loss_module import LossSum
 from heedful.training.optimizer import set_learning_rate
 from heedful.training.state import MAX_SKIPPED_IN_A_ROW, Tally, TrainState
+
+_STEPS_IN_PARTS = 100
+"""After how many steps in parts batches are tried whole again."""
 
 Loss = Callable[[BatchT], LossSum]
 """A loss module, or one inside a wrapper of PyTorch's: whatever turns a batch into the sum of its loss."""
@@ -119,6 +123,9 @@ def _gradients_in_memory(
 ) -> StepSums:
     """Leave the step's gradient on the parameters; when memory runs out, start over in smaller parts."""
     carried = {name: tensor.clone() for name, tensor in state.carried.items()}
+    parts_known = state.num_parts
+    if state.step and state.step % _STEPS_IN_PARTS == 0:
+        state.num_parts = 1
     while True:
         parts = [part for batch in batches for part in _split(batch, state.num_parts)]
         torch.manual_seed(seed_of_step(settings.seed, state.step))
@@ -135,24 +142,25 @@ def _gradients_in_memory(
             state.carried[name].copy_(tensor)
         if state.device.type == "cuda":
             torch.cuda.empty_cache()
-        _cut_smaller(state, batches, settings.report)
+        _cut_smaller(state, batches)
+        if state.num_parts > parts_known:
+            settings.report(
+                f"The memory of {state.device} ran out at step {state.step + 1}: batches are now cut into "
+                f"{state.num_parts} parts. The result is the same; a lower `training.batch_tokens` is faster."
+            )
 
 
 def _split(batch: BatchT, num_parts: int) -> Sequence[BatchT]:
     return [batch] if num_parts == 1 else batch.split(num_parts)
 
 
-def _cut_smaller(state: TrainState, batches: Sequence[BatchT], report: Callable[[str], None]) -> None:
+def _cut_smaller(state: TrainState, batches: Sequence[BatchT]) -> None:
     if all(len(_split(batch, state.num_parts * 2)) <= len(_split(batch, state.num_parts)) for batch in batches):
         raise HeedfulError(
             f"The memory of {state.device} does not hold even a single pair at step {state.step + 1}. "
             "Lower `data.filters.max_tokens`, choose a smaller model, or set `training.precision` to bf16."
         )
     state.num_parts *= 2
-    report(
-        f"The memory of {state.device} ran out at step {state.step + 1}: batches are now cut into "
-        f"{state.num_parts} parts. The result is the same; a lower `training.batch_tokens` is faster."
-    )
 
 
 def _gradient_norm(model: nn.Module) -> Tensor:

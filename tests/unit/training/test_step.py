@@ -149,6 +149,27 @@ def test_out_of_memory_splits_the_batch_and_keeps_the_gradient(
     )
 
 
+@pytest.mark.parametrize("fits_later", [True, False])
+def test_after_a_hundred_steps_in_parts_batches_are_tried_whole_again(
+    small: Callable[..., Any], fits_later: bool
+) -> None:
+    made = small(dropout=0.0)
+
+    def cramped(model: nn.Module, batch: Any) -> LossSum:
+        if batch.num_items > 2 and not (fits_later and made.state.step >= 50):
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return made.job.loss.function(model, batch)
+
+    loss, settings = FunctionLoss(made.state.model, cramped), StepSettings(report=made.heard.say)
+    parts = []
+    for _ in range(102):
+        train_step(made.state, loss, batches(made), settings, learning_rate=0.01)
+        parts.append(made.state.num_parts)
+    assert set(parts[:100]) == {4}
+    assert set(parts[100:]) == ({1} if fits_later else {4})
+    assert len(made.said) == 2  # in two parts, in four; what was known is not told again
+
+
 def test_memory_that_holds_not_even_one_row_is_said(small: Callable[..., Any]) -> None:
     made = small()
 
