@@ -61,8 +61,7 @@ def translate(
     """
     as_json = as_json or alignment == "json"
     _check_for_lines(1 if as_json else n_best, None if as_json else diverse)
-    file_options = FileOptions(out, resume)
-    files = named_files(text or (), file_options, as_json=as_json)
+    files = named_files(text or (), file_options := FileOptions(out, resume), as_json=as_json)
     _check_for_files(files, prefix, alignment)
     from heedful.tasks.translation.glossary import NO_TERMS, load_glossary
     from heedful.tasks.translation.load import load_translator
