@@ -18,6 +18,7 @@ from torch import Tensor
 
 from heedful.config.classification import AnyClassifier, HeadAndTail
 from heedful.data.labelled_batches import head_and_tail, labelled_tokens
+from heedful.data.text_encoding import encode_texts
 from heedful.models.classifier import ClassifierModel
 from heedful.storage.descriptions import ClassifierDescription
 from heedful.storage.locate import find_model_folder
@@ -247,8 +248,12 @@ class EncodedDocuments:
 
 
 def encode_documents(tokenizer: Tokenizer, config: AnyClassifier, texts: Sequence[str]) -> EncodedDocuments:
-    """Turn texts into ids, shortened where the config says so."""
-    whole = [[tokenizer.bos_id, *ids] for ids in tokenizer.encode_source_batch(texts)]
+    """Turn texts into ids, shortened where the config says so; a corpus is encoded on all cores."""
+    values, lengths = encode_texts(tokenizer, texts)
+    ends = np.cumsum(lengths).tolist()
+    whole = [
+        [tokenizer.bos_id, *values[end - length : end].tolist()] for end, length in zip(ends, lengths, strict=True)
+    ]
     return EncodedDocuments([shorten(config, ids) for ids in whole], [len(ids) for ids in whole])
 
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from heedful.config.language_modeling import Bytes, LanguageModelRun
 from heedful.data.batch import SegmentBatch
+from heedful.data.text_encoding import encode_texts
 from heedful.data.text_stream import TextStream, read_train, read_validation
 from heedful.errors import count_of
 from heedful.files import JsonValue
@@ -27,7 +28,7 @@ from heedful.tasks.language_modeling.model import TextModel
 from heedful.tasks.run_folder import TOKENIZER, Say, has_begun
 from heedful.tasks.runs import RunContext, check_same_shape
 from heedful.text.learning import learn_tokenizer
-from heedful.text.symbols import ByteSymbols, SubwordSymbols, Symbols, symbols_from_json
+from heedful.text.symbols import ByteSymbols, Ids, SubwordSymbols, Symbols, symbols_from_json
 from heedful.training.durability.journal import Record
 from heedful.training.job import Validation
 from heedful.training.losses.segment import SegmentLoss
@@ -152,13 +153,21 @@ def _read_texts(config: LanguageModelRun, folder: Path, say: Say) -> _Texts:
     validation, text = read_validation(config.data), read_train(config.data)
     symbols = find_symbols(config, folder, text, say)
     stream = TextStream(
-        symbols.encode(text), num_streams=training.num_streams, segment_len=training.segment_len, seed=config.seed
+        encode_text(symbols, text), num_streams=training.num_streams, segment_len=training.segment_len, seed=config.seed
     )
     say(
         f"{len(text):,} bytes are {len(stream.ids):,} symbols, read at {training.num_streams:,} places at once; "
         f"an epoch has {count_of(stream.num_segments, 'step')} of {training.segment_len} symbols each."
     )
     return _Texts(symbols, stream, validation, len(text))
+
+
+def encode_text(symbols: Symbols, text: bytes) -> Ids:
+    """Return the ids of a whole text; pieces are found on all cores."""
+    if not isinstance(symbols, SubwordSymbols):
+        return symbols.encode(text)
+    lines = text.decode("utf-8", errors="replace").split("\n")
+    return encode_texts(symbols.tokenizer, lines, "target")[0][:-1]  # the last line has no end
 
 
 def _new_model(config: LanguageModelRun, symbols: Symbols) -> TextReader:
