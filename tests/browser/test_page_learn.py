@@ -27,7 +27,7 @@ from tests.support.traced_sentence import asked_about, layers_of
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., AbstractContextManager[Any]]
-NUM_CHAPTERS = 17
+NUM_CHAPTERS = 21
 PAGE = Path(heedful.__file__).parent / "serving" / "web"
 KEY, STATION = "I have lost my key.", "Where is the next station, please?"
 
@@ -89,7 +89,7 @@ def looks_at(payload: dict[str, Any], head: dict[str, Any], word: str) -> str:
 UNPAINTED = """(figures) => {
   const drawn =
     ".bars i, .sums td, .links path, .segments circle, .orders dd, .found .chip, .squares span, .flow .stage, "
-    + "[data-network] .chip";
+    + "[data-network] .chip, .chart polyline, [data-race], [data-lesson]";
   const isMixed = (canvas) => {
     const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
     copy.drawImage(canvas, 0, 0);

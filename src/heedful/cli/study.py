@@ -1,6 +1,6 @@
 """`heedful study`: claims about models, measured on the reader's own machine and data."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -214,7 +214,9 @@ def _devices(names: list[str] | None) -> list[str]:
 
 def _show(report: "Report", folder: Path, *, as_json: bool) -> None:
     from heedful.reports.rendering import PAGE, to_json, to_lines, write_report
+    from heedful.tasks.environment import describe_machine
 
+    report = replace(report, data={"measured_on": describe_machine(), **report.data})
     write_report(folder, report)
     if as_json:
         write_bytes(to_json(report).encode())

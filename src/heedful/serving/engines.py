@@ -17,7 +17,7 @@ from heedful.serving.request_queue import Observer
 from heedful.serving.translating import TranslationEngine
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import WritingEngine
-from heedful.storage.locate import bundled_models, find_model_folder
+from heedful.storage.locate import bundled_models, find_model_folder, lesson_models
 from heedful.tasks.table import TASKS, task_name_of
 from heedful.tasks.translation.fast import with_speed
 from heedful.tasks.translation.request import TranslationRequest
@@ -123,7 +123,7 @@ def load_engines(
         engine.warm_up()
         return engine
 
-    named: dict[str, Path] = bundled_models()
+    named: dict[str, Path] = bundled_models() | lesson_models()
     if folders:
         named = dict(zip(ids_of(folders), folders, strict=True))
     engines = [load(*model) for model in named.items()]

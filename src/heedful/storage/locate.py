@@ -1,7 +1,8 @@
 """Which folder is meant: a model folder, the model of a run, the bundled one, or a new place. No torch.
 
 Wherever a model is asked for, `bundled` names the one that ships with the package for the task at hand, which is
-translation where nothing says otherwise; `bundled-classifier` and `bundled-writer` name the other two everywhere.
+translation where nothing says otherwise; `bundled-classifier` and `bundled-writer` name the other two everywhere, and
+`lesson-vector`, `lesson-attention` and `lesson-transformer` the small translators of the page's chapters.
 `OWNER/NAME` is one that `heedful get` has fetched; a NAME alone is one of OPUS-MT's. A folder of such a name wins, as
 a path that exists always means itself.
 """
@@ -17,6 +18,9 @@ BUNDLED = "bundled"
 BUNDLED_NAMES = {"translation": BUNDLED, "classification": "bundled-classifier", "language_modeling": "bundled-writer"}
 """What the model that ships for a task is called where nothing says which task is meant."""
 
+LESSONS = {f"lesson-{name}": f"lessons/{name}" for name in ("vector", "attention", "transformer")}
+"""The small translators that ship for the page's chapters, by their names."""
+
 _ASSETS = {"translation": "translator", "classification": "classifier", "language_modeling": "writer"}
 OPUS_MT = "Helsinki-NLP"
 """Who publishes the models of OPUS-MT."""
@@ -28,6 +32,8 @@ def find_model_folder(path: str | Path | None, task: str = "translation") -> Pat
 
     None, or `bundled`, is the one that ships for `task`.
     """
+    if path is not None and means_bundled(path) and (lesson := lesson_models().get(str(path))) is not None:
+        return lesson
     if path is None or means_bundled(path):
         return _bundled_or_refused(_task_meant(path, task))
     folder = Path(path)
@@ -48,7 +54,7 @@ def find_model_folder(path: str | Path | None, task: str = "translation") -> Pat
 
 def means_bundled(path: str | Path) -> bool:
     """Tell whether `path` is the name of a model that ships, and no file or folder here."""
-    return str(path) in BUNDLED_NAMES.values() and not Path(path).exists()
+    return str(path) in (*BUNDLED_NAMES.values(), *lesson_models()) and not Path(path).exists()
 
 
 def models_folder() -> Path:
@@ -79,6 +85,12 @@ def bundled_models() -> dict[str, Path]:
     """Return the models that ship with the package by their names, the translator first."""
     others = {name: folder for task, name in BUNDLED_NAMES.items() if (folder := bundled_folder(task)) is not None}
     return {BUNDLED: _bundled_or_refused("translation"), **others}
+
+
+def lesson_models() -> dict[str, Path]:
+    """Return the small translators that ship for the page's chapters by their names, as far as they are there."""
+    assets = Path(str(resources.files("heedful") / "assets"))
+    return {name: assets / place for name, place in LESSONS.items() if (assets / place).is_dir()}
 
 
 def refuse_existing(path: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 import platform
 import sys
+from datetime import date
 from importlib import metadata
 from pathlib import Path
 
@@ -41,6 +42,12 @@ def describe_environment() -> dict[str, str]:
         "bundled model": _bundled_model(),
         **{name: _other_bundled_model(task) for task, name in BUNDLED_NAMES.items() if name != BUNDLED},
     }
+
+
+def describe_machine() -> dict[str, str]:
+    """Return what a measurement should say about where and when it was made."""
+    gpus = sorted({torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())})
+    return {"machine": ", ".join([_cpu_name(), *gpus]), "date": date.today().isoformat()}
 
 
 def _version(package: str) -> str:

@@ -11,9 +11,11 @@ import { useDigits, write } from "./figures/digits.js";
 import { usePositions } from "./figures/positions.js";
 import { lookUp, tastes, VALUES } from "./figures/products.js";
 import { useBoth } from "./figures/search.js";
+import { changedRows, useStudy } from "./figures/study.js";
 import { useReference } from "./figures/training.js";
 import { largest, least, placeOf } from "./rules.js";
 import { exampleOf, useAbout, useTrace } from "./traces.js";
+import { studyWords } from "./study_words.js";
 import { chapterWords, decimal } from "./words.js";
 
 const WRITTEN = ["target", "target"]; // from what is being written to what was written before
@@ -193,7 +195,42 @@ function lookedBack(figure) {
   return { answers: [answer], about: digits.join(" "), options };
 }
 
+function cheaperLayer({ n, d }) {
+  const { multiplications, complexity } = studyWords();
+  const counts = { attention: n * n * d, recurrent: n * d * d };
+  const options = Object.keys(counts).map((name) => ({
+    text: complexity.families[name],
+    isRight: counts[name] === Math.min(...Object.values(counts)),
+    said: multiplications(n, d),
+  }));
+  return { answers: [], about: { n, d }, options };
+}
+
+function keepsGradient() {
+  const answer = useStudy("gradients");
+  if (!isReady(answer)) return { answers: [answer] };
+  const { gradients, factor } = studyWords();
+  const factors = Object.entries(answer.data["factor_per_step"]).map(([name, rate]) => [name, rate.value]);
+  const nearest = largest(factors.map(([, value]) => -Math.abs(Math.log(value))));
+  const options = factors.map(([name, value], at) => ({
+    text: gradients.layers[name] ?? name, isRight: at === nearest, said: factor(decimal(value, 3)),
+  }));
+  return { answers: [answer], options };
+}
+
+function mostMissed() {
+  const answer = useStudy("ablation");
+  if (!isReady(answer)) return { answers: [answer] };
+  const { labels } = studyWords().ablation;
+  const rows = changedRows(answer.data);
+  const most = largest(rows.map((row) => -row.difference.value));
+  const options = rows.map((row, at) => ({
+    text: labels[row.label] ?? row.label, isRight: at === most, said: `BLEU ${decimal(row.difference.value, 1)}.`,
+  }));
+  return { answers: [answer], options: options.sort(byText) };
+}
+
 export const EXERCISES = {
   nextToken, lookedAt, topScore, hidden, alikePosition, decoderRuns, worstToken, moreProbable, reach, sharpestIsWorth,
-  recommended, lookedUp, sameSine, rightAtLength, lookedBack,
+  recommended, lookedUp, sameSine, rightAtLength, lookedBack, cheaperLayer, keepsGradient, mostMissed,
 };

@@ -9,6 +9,8 @@ export const FORMULAS = {
   recurrent: html`h<sub>t</sub> = f(h<sub>t−1</sub>, x<sub>t</sub>)`,
   lookingBack: html`w<sub>tj</sub> = softmax<sub>j</sub>(s<sub>t</sub> W h<sub>j</sub>),
     c<sub>t</sub> = Σ<sub>j</sub> w<sub>tj</sub> h<sub>j</sub>`,
+  cost: html`n² · d ${"<"} n · d² ⇔ n ${"<"} d`,
+  chain: html`∂h<sub>T</sub>/∂h<sub>t</sub> = ∂h<sub>T</sub>/∂h<sub>T−1</sub> · … · ∂h<sub>t+1</sub>/∂h<sub>t</sub>`,
   rotation: html`sin(p + k) = sin(p) cos(k) + cos(p) sin(k)`,
   heads: html`MultiHead = Concat(head<sub>1</sub>, …, head<sub>h</sub>) W<sup>O</sup>`,
   mask: html`softmax(…, −∞, …): e<sup>−∞</sup> = 0`,

@@ -48,6 +48,18 @@ export const chapter = {
     {
       say: {
         en:
+          "The same with translators: one with a single vector, one that looks back, alike in everything else. Write " +
+          "a sentence of your own, short or long. The map shows where the second one looks for each token.",
+        zh: "换成翻译模型也一样：一个只有一个向量，一个会回头看，其余都相同。写一句您自己的话，长短都行。图里是第二个模型每写一个词元时看哪些词。",
+      },
+      figure: {
+        kind: "lessons", names: ["lesson-vector", "lesson-attention"], isMap: true,
+        text: "My sister told me that she wants to learn German because she is going to work in Berlin next year.",
+      },
+    },
+    {
+      say: {
+        en:
           "Reading is still one step after the other. The Transformer's step was to leave out the recurrence and " +
           "keep the attention. The next chapters look at that, on the translator.",
         zh: "不过读的时候，还是得一步接一步。Transformer 迈出的一步，是去掉循环，只留下注意力。接下来的几章就在翻译模型上看这一点。",

@@ -52,5 +52,17 @@ export const chapter = {
       },
       figure: { kind: "digits", networks: ["vector"], isMeasured: true },
     },
+    {
+      say: {
+        en:
+          "Here is one that translates: a recurrent network of 0.7 million numbers, which learned 163,000 pairs of " +
+          "everyday sentences. Short ones come out right. Of a long one it keeps the tone, and makes up the rest.",
+        zh: "这是一个真正做翻译的：一个有 70 万个参数的循环网络，学过 16.3 万对日常句子。短句译得对；长句只留下个大概的腔调，其余是编出来的。",
+      },
+      figure: {
+        kind: "lessons", names: ["lesson-vector"],
+        text: "My sister told me that she wants to learn German because she is going to work in Berlin next year.",
+      },
+    },
   ],
 };
