@@ -356,4 +356,6 @@ class ClassificationRun(RunSection):
     def _what_labels_can_do(self) -> Self:
         if self.tokenizer.dropout:
             raise ValueError("`tokenizer.dropout` must be 0 for classification; take `model.token_dropout`.")
+        if self.training.regularizer.kind == "glancing":
+            raise ValueError('`training.regularizer.kind` must not be "glancing" for a classifier.')
         return self

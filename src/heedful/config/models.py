@@ -271,5 +271,73 @@ class ConvolutionalConfig(Section):
         return self.dim * (source_len * encoder + target_len * decoder)
 
 
-ModelConfig = Annotated[TransformerConfig | RecurrentConfig | ConvolutionalConfig, Field(discriminator="kind")]
+class CtcConfig(Section):
+    """All positions at once: the source up-sampled, its outputs collapsed (Libovický and Helcl, 2018)."""
+
+    family: ClassVar[str] = "CTC model"
+    has_int8_engine: ClassVar[bool] = False
+
+    kind: Literal["ctc"]
+    upsampling: Annotated[int, Field(ge=1, le=16)] = 3
+    """Positions that are written for each source token; repeats of a token and blanks are dropped afterwards. A target
+    longer than `upsampling` times its source cannot be written."""
+
+    dim: Width = 512
+    """Width of the residual stream, d_model."""
+
+    num_heads: Width = 8
+    """Attention heads, h; `dim` must be a multiple of it."""
+
+    hidden_dim: Width = 2048
+    """Width inside the feed-forward layers, d_ff."""
+
+    num_encoder_layers: Depth = 6
+    """Depth of the encoder, N."""
+
+    num_decoder_layers: Depth = 6
+    """Depth of the decoder, N."""
+
+    norm: Literal["post", "pre"] = "post"
+    """LayerNorm after each residual sum (the paper) or before each sub-layer, with a final one on top."""
+
+    activation: Literal["relu", "gelu", "swish"] = "relu"
+    """Non-linearity of the feed-forward layers."""
+
+    tying: Tying = "three_way"
+    """Which of source embedding, target embedding and output projection share one matrix."""
+
+    dropout: Rate = 0.1
+    """On embeddings plus positions, and on each sub-layer's output before it is added."""
+
+    attention_dropout: Rate = 0.0
+    """On the attention weights."""
+
+    hidden_dropout: Rate = 0.0
+    """On the activations inside the feed-forward layers."""
+
+    @model_validator(mode="after")
+    def _heads_divide_dim(self) -> Self:
+        check_width(self.dim, self.num_heads)
+        return self
+
+    @property
+    def depth(self) -> int:
+        """Layers of both stacks."""
+        return self.num_encoder_layers + self.num_decoder_layers
+
+    @property
+    def max_positions(self) -> None:
+        """The longest sequence the model can read or write: any."""
+        return None
+
+    def num_kept(self, source_len: int, target_len: int) -> int:  # noqa: ARG002 - the source says how much is written
+        """Return how many numbers a forward pass keeps of a pair for the backward pass."""
+        encoder = self.num_encoder_layers * (11 * self.dim + self.hidden_dim) + 3 * self.dim
+        decoder = self.num_decoder_layers * (18 * self.dim + self.hidden_dim) + 3 * self.dim
+        return source_len * (encoder + self.upsampling * decoder)
+
+
+ModelConfig = Annotated[
+    TransformerConfig | RecurrentConfig | ConvolutionalConfig | CtcConfig, Field(discriminator="kind")
+]
 """Every family there is; a file that does not say `kind` describes a Transformer."""

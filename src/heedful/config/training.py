@@ -102,7 +102,19 @@ class SimCut(_Agreement):
     """How often a token's embedding is cut (set to zero)."""
 
 
-Regularizer = Annotated[NoRegularizer | RDrop | SimCut, Field(discriminator="kind")]
+class Glancing(_Agreement):
+    """A CTC model is shown a part of what it does not know yet (Qian et al., 2021)."""
+
+    kind: Literal["glancing"]
+    rate: float = Field(default=0.5, gt=0, le=1)
+    """Which part of the positions it gets wrong is shown to it: of a first pass without gradients, chosen anew in every
+    step."""
+
+
+AgreementRegularizer = NoRegularizer | RDrop | SimCut
+"""What any model can be trained with."""
+
+Regularizer = Annotated[NoRegularizer | RDrop | SimCut | Glancing, Field(discriminator="kind")]
 
 
 class OptimizerConfig(Section):
@@ -199,6 +211,12 @@ class TrainingConfig(Section):
     """Start with the weights, the shape and the tokenizer of this model or run folder, or of a model by its name:
     "bundled", the one that ships for the run's task, or one that `heedful get` has fetched (to go on with a run use
     --resume)."""
+
+    @property
+    def agreement(self) -> AgreementRegularizer:
+        """The regulariser, where it is one that any model can be trained with; whoever asks has checked that."""
+        assert isinstance(self.regularizer, NoRegularizer | RDrop | SimCut)
+        return self.regularizer
 
 
 class ValidationConfig(Section):

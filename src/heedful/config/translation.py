@@ -44,4 +44,14 @@ class TranslationRun(RunSection):
             raise ValueError(
                 '`tokenizer.dropout` must be 0 when `tokenizer.kind` is "unigram": there are no merges to skip.'
             )
+        self._check_regularizer()
         return self
+
+    def _check_regularizer(self) -> None:
+        kind, is_ctc = self.training.regularizer.kind, self.model.kind == "ctc"
+        if is_ctc and kind not in ("none", "glancing"):
+            raise ValueError(
+                f'`training.regularizer.kind` must be "none" or "glancing" for a CTC model, but is "{kind}".'
+            )
+        if kind == "glancing" and not is_ctc:
+            raise ValueError('`training.regularizer.kind` may be "glancing" only with `model.kind = "ctc"`.')

@@ -6,6 +6,7 @@ from heedful.decoding.ensemble import Ensemble
 from heedful.decoding.generation import Generator, Stepwise, searched_model
 from heedful.decoding.greedy import greedy_search
 from heedful.decoding.hypothesis import FinishReason, Hypothesis
+from heedful.decoding.parallel import Parallel
 from heedful.decoding.protocol import Decodable, Extendable
 from heedful.decoding.recorder import BeamStep, Recorder, StepList
 from heedful.decoding.request import SearchRequest
@@ -27,6 +28,7 @@ __all__ = [
     "Hypothesis",
     "Lookup",
     "OwnGuesses",
+    "Parallel",
     "Recorder",
     "Round",
     "Sampling",

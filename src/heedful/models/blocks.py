@@ -4,12 +4,13 @@ from typing import TypeVar
 
 from heedful.config import models as settings
 from heedful.config.language_modeling import LanguageModelConfig
-from heedful.config.models import TransformerConfig
+from heedful.config.models import CtcConfig, TransformerConfig
 from heedful.nn import positions
 from heedful.nn.embedding import TokenEmbedding
 from heedful.nn.layers import DecoderLayer, EncoderLayer
+from heedful.nn.parallel_layers import ParallelDecoderLayer
 
-LayerT = TypeVar("LayerT", EncoderLayer, DecoderLayer)
+LayerT = TypeVar("LayerT", EncoderLayer, DecoderLayer, ParallelDecoderLayer)
 
 
 def build_embeddings(
@@ -32,7 +33,7 @@ def build_positions(kind: settings.Positions, dim: int) -> positions.Positions:
             return positions.NoPositions()
 
 
-def build_layer(kind: type[LayerT], config: TransformerConfig | LanguageModelConfig) -> LayerT:
+def build_layer(kind: type[LayerT], config: TransformerConfig | LanguageModelConfig | CtcConfig) -> LayerT:
     """Build one layer of a stack."""
     return kind(
         dim=config.dim,

@@ -15,12 +15,13 @@ from heedful.config.language_modeling import (
     RecurrentLanguageModelConfig,
     TransformerXLConfig,
 )
-from heedful.config.models import ConvolutionalConfig, ModelConfig, RecurrentConfig, TransformerConfig
+from heedful.config.models import ConvolutionalConfig, CtcConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from heedful.models.ablations import ablate
 from heedful.models.classifier import ClassifierModel
 from heedful.models.convolutional import ConvolutionalModel
 from heedful.models.interfaces import EncoderDecoder
 from heedful.models.language_model import LanguageModel
+from heedful.models.nonautoregressive import CtcModel
 from heedful.models.recurrent import RecurrentModel
 from heedful.models.recurrent_language_model import RecurrentLanguageModel
 from heedful.models.transformer import Transformer
@@ -64,6 +65,10 @@ def construct_model(
             case ConvolutionalConfig():
                 return ConvolutionalModel(
                     config, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size
+                )
+            case CtcConfig():
+                return CtcModel(
+                    config, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size, pad_id=pad_id
                 )
 
 

@@ -51,7 +51,7 @@ def try_labels(
     training = config.training
     model = build_classifier(config.model, vocab_size=vocab_size, num_labels=num_labels, pad_id=0)
     model = model.to(choose_device(device))
-    loss = ClassificationLoss(model, label_smoothing=training.label_smoothing, regularizer=training.regularizer)
+    loss = ClassificationLoss(model, label_smoothing=training.label_smoothing, regularizer=training.agreement)
 
     def make(rows: int) -> tuple[LossModule[LabelledBatch], LabelledBatch]:
         generator = torch.Generator().manual_seed(0)

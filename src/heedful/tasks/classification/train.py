@@ -79,7 +79,7 @@ class ClassificationJob:
             config,
             data,
             LabelledStream(data.train, batch_tokens=training.batch_tokens, seed=config.seed, pad_id=pad_id),
-            ClassificationLoss(model, label_smoothing=training.label_smoothing, regularizer=training.regularizer),
+            ClassificationLoss(model, label_smoothing=training.label_smoothing, regularizer=training.agreement),
             validator,
         )
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import torch
 
 from heedful.config.models import RecurrentConfig
-from heedful.decoding import Decodable, Ensemble
+from heedful.decoding import Decodable, Ensemble, Parallel, Stepwise
 from heedful.engines.int8.engine import restore_int8
 from heedful.engines.int8.library import NativeUnavailableError, open_library
 from heedful.engines.int8.output import Int8Recurrent
@@ -31,7 +31,8 @@ from heedful.tasks.folder_tokenizers import translation_tokenizer
 from heedful.tasks.translation.calibration import calibration_of
 from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE
-from heedful.tasks.translation.fast import generator_of, with_speed
+from heedful.tasks.translation.families import generator_of
+from heedful.tasks.translation.fast import with_speed
 from heedful.tasks.translation.learned_text import joined_tokens
 from heedful.tasks.translation.translator import Traits, Translator
 
@@ -67,7 +68,7 @@ def load_translator(
     translator = translator_of(folders, chosen, quantize=quantize, say=say, kind=kind)
     if fast:
         translator = with_speed(translator, fast)
-    if len(found) > 1:
+    if len(found) > 1 or isinstance(translator.generator, Parallel):  # which has no steps to look into
         return translator
     return replace(translator, reference=cache(partial(_reference, found[0], chosen)))
 
@@ -90,7 +91,7 @@ def translator_of(
     traits = Traits(
         min(positions, default=None), joined_tokens(first.facts), _low_confidence(first), calibration_of(first.facts)
     )
-    generator = generator_of(engines[0] if len(engines) == 1 else Ensemble(engines))
+    generator = generator_of(engines[0]) if len(engines) == 1 else Stepwise(Ensemble(engines))
     return kind(generator, tokenizers[0], first.decoding, directions_of(first), device, traits)
 
 

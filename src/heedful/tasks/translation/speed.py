@@ -9,8 +9,8 @@ from heedful.config.translation import TranslationRun
 from heedful.data.batch import Batch, collate
 from heedful.models.build import build_model
 from heedful.tasks.device import choose_device
+from heedful.tasks.translation.families import loss_of
 from heedful.training.loop import start_state
-from heedful.training.losses.sequence import SequenceLoss
 from heedful.training.step import StepSettings, train_step
 
 _TOKENS_ON_CPU = 2048
@@ -38,7 +38,7 @@ def measure_training_speed(
     ).to(chosen)
     state = start_state(model, config.training)
     training = config.training
-    loss = SequenceLoss(model, label_smoothing=training.label_smoothing, regularizer=training.regularizer)
+    loss = loss_of(model, training)
     settings = StepSettings(bf16=training.precision == "bf16")
     batch = _made_up_batch(shape, (source_vocab_size, target_vocab_size), chosen)
     model.train()

@@ -17,6 +17,7 @@ from heedful.files import JsonValue
 from heedful.models.build import build_model
 from heedful.models.interfaces import EncoderDecoder
 from heedful.nn.layers import DecoderLayer, EncoderLayer
+from heedful.nn.parallel_layers import ParallelDecoderLayer
 from heedful.storage.cards import translator_card
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.folder_files import SpecialIds
@@ -24,11 +25,12 @@ from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.runs import RunContext, check_same_shape
 from heedful.tasks.translation.data import TrainingData, direction_of, prepare_data
+from heedful.tasks.translation.families import loss_of
 from heedful.tasks.translation.learned_text import LEARNED_TEXT
 from heedful.tasks.translation.validate import Validator
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.job import Validation
-from heedful.training.losses.sequence import SequenceLoss
+from heedful.training.losses.loss_module import LossModule
 
 
 @dataclass(frozen=True)
@@ -37,18 +39,16 @@ class TranslationJob:
 
     config: TranslationRun
     data: TrainingData
-    loss: SequenceLoss
+    loss: LossModule[Batch]
     validator: Validator
-    compiled_layers = (EncoderLayer, DecoderLayer)
+    compiled_layers = (EncoderLayer, DecoderLayer, ParallelDecoderLayer)
 
     @classmethod
     def prepare(cls, config: TranslationRun, context: RunContext) -> Self:
         """Read and tokenise the corpora and build the model; every fault of the input shows here."""
         data = prepare_data(config, context.folder, identities=context.identities, say=context.say)
-        training = config.training
         model = _new_model(config, data.tokenizer).to(context.device)
-        loss = SequenceLoss(model, label_smoothing=training.label_smoothing, regularizer=training.regularizer)
-        return cls(config, data, loss, Validator(config, data.tokenizer, data.validation))
+        return cls(config, data, loss_of(model, config.training), Validator(config, data.tokenizer, data.validation))
 
     @property
     def tokenizer_json(self) -> str:

@@ -6,22 +6,19 @@ Decodes greedily, whatever `decoding.beam_size` says: many times faster, and che
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 import torch
 from torch import nn
 
-from heedful.config.training import NoRegularizer
 from heedful.config.translation import TranslationRun
 from heedful.data.batch import Batch, collate
-from heedful.decoding import Decodable, Stepwise
 from heedful.evaluation.scores import bleu, tokenizer_of
 from heedful.tasks.translation.directions import Directions
+from heedful.tasks.translation.families import generator_of, plain_loss_of
 from heedful.tasks.translation.translator import Traits, Translator
 from heedful.text.tokenizer import Tokenizer
 from heedful.training.durability.journal import Record
 from heedful.training.job import Validation
-from heedful.training.losses.sequence import SequenceLoss
 
 
 @dataclass(frozen=True)
@@ -74,16 +71,17 @@ class Validator:
     def _mean_loss(self, model: nn.Module) -> dict[str, float]:
         device = next(model.parameters()).device
         total = torch.zeros((), dtype=torch.float64, device=device)
-        cross_entropy = SequenceLoss(model, label_smoothing=0.0, regularizer=NoRegularizer())
+        judged_by = plain_loss_of(model)
+        judged_by.eval()
         for batch in self.batches:
-            total += cross_entropy(batch.to(device)).loss_sum.double()
+            total += judged_by(batch.to(device)).loss_sum.double()
         loss = total.item() / sum(batch.num_items for batch in self.batches)
         return {"loss": loss, "perplexity": math.exp(min(loss, 700.0))}
 
     def _translate(self, model: nn.Module, pairs: Sequence[ValidationPair]) -> list[str]:
         """Translate the sentences of one direction."""
         translator = Translator(
-            Stepwise(cast(Decodable[Any], model)),
+            generator_of(model),
             self.tokenizer,
             self.config.decoding,
             Directions([(pairs[0].source_language, pairs[0].target_language)]),

@@ -11,7 +11,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from heedful.config.training import NoRegularizer, RDrop, Regularizer, SimCut
+from heedful.config.training import AgreementRegularizer, NoRegularizer, RDrop, SimCut
 from heedful.data.batch import LabelledBatch
 from heedful.models.classifier import ClassifierModel
 from heedful.training.losses.cross_entropy import kl_divergence, label_smoothed_cross_entropy, symmetric_kl_divergence
@@ -21,7 +21,7 @@ from heedful.training.losses.loss_module import LossModule, LossSum
 class ClassificationLoss(LossModule[LabelledBatch]):
     """Label-smoothed cross-entropy of each path, and from `regularizer.after_steps` on its regulariser."""
 
-    def __init__(self, model: nn.Module, *, label_smoothing: float, regularizer: Regularizer) -> None:
+    def __init__(self, model: nn.Module, *, label_smoothing: float, regularizer: AgreementRegularizer) -> None:
         super().__init__(model, early_steps=regularizer.after_steps)
         self._smoothing, self._regularizer = label_smoothing, regularizer
 

@@ -9,7 +9,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from heedful.config.training import NoRegularizer, RDrop, Regularizer, SimCut
+from heedful.config.training import AgreementRegularizer, NoRegularizer, RDrop, SimCut
 from heedful.data.batch import Batch
 from heedful.models.interfaces import EncoderDecoder
 from heedful.training.losses.loss_module import LossModule, LossSum
@@ -19,7 +19,7 @@ from heedful.training.losses.projected import Agreement, projected_agreement, pr
 class SequenceLoss(LossModule[Batch]):
     """Label-smoothed cross-entropy of an encoder-decoder, and from `regularizer.after_steps` on its regulariser."""
 
-    def __init__(self, model: nn.Module, *, label_smoothing: float, regularizer: Regularizer) -> None:
+    def __init__(self, model: nn.Module, *, label_smoothing: float, regularizer: AgreementRegularizer) -> None:
         super().__init__(model, early_steps=regularizer.after_steps)
         self._smoothing, self._regularizer = label_smoothing, regularizer
 
