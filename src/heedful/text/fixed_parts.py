@@ -63,9 +63,6 @@ _HINT = re.compile(rf"[0-9@/\\\\<&`{{%$#_\u20e3]|\.[A-Za-z]|\(\)|{_EMOJI_SIGN}")
 """One of these is in every fixed part. Most sentences have none, and need not be looked at more closely."""
 
 _PLAIN_NUMBER = re.compile(r"\d{1,4}")
-_DIGITS = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d{3})*")
-_LEAST_CHECKED = 13
-"""Numbers below are often written as words, and rightly so."""
 
 
 @dataclass(frozen=True)
@@ -136,21 +133,3 @@ def is_loose(part: str) -> bool:
 def is_tag(part: str) -> bool:
     """Say whether a fixed part is markup."""
     return _TAG_PATTERN.fullmatch(part) is not None
-
-
-def lost_numbers(source: str, text: str) -> list[str]:
-    """Return the numbers of a text that its translation does not have, in whatever way their digits are grouped."""
-    numbers = list(dict.fromkeys(_DIGITS.findall(source)))
-    if not numbers:
-        return []
-    written = {_plain(number) for number in _DIGITS.findall(text)}
-    joined = re.sub(r"\D", "", text)
-    return [
-        number
-        for number in numbers
-        if (plain := _plain(number)) not in written and int(plain) >= _LEAST_CHECKED and plain not in joined
-    ]
-
-
-def _plain(number: str) -> str:
-    return re.sub(r"\D", "", number)

@@ -17,8 +17,9 @@ from heedful.tasks.translation.placing import LeftOut, place_parts, without_part
 from heedful.tasks.translation.plan import Unit
 from heedful.tasks.translation.stand_ins import Reading
 from heedful.tasks.translation.translated import Alternative, TranslatedUnit
-from heedful.text.fixed_parts import Masked, is_loose, lost_numbers
+from heedful.text.fixed_parts import Masked, is_loose
 from heedful.text.lines import one_line
+from heedful.text.quantities import lost_numbers
 from heedful.text.words import SPACE_MARK
 
 _PLACED = OutputWarning(

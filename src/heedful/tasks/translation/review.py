@@ -21,7 +21,7 @@ from heedful.tasks.translation.doubts import Output, OutputWarning, find_warning
 from heedful.tasks.translation.forced_scores import forced_scores
 from heedful.tasks.translation.plan import Unit
 from heedful.tasks.translation.translated import TranslatedUnit
-from heedful.text.fixed_parts import lost_numbers
+from heedful.text.quantities import lost_numbers
 from heedful.text.sentences import split_sentences
 from heedful.text.tokenizer import Tokenizer
 
