@@ -95,3 +95,22 @@ def test_checkpoints_that_are_not_there_are_refused(small_run: SmallRun, tmp_pat
         next(trace_checkpoints(small_run.run, "ten houses", steps=[7]))
     with pytest.raises(UserError, match=r"must be the folder of a run, but has no config\.toml"):
         next(trace_checkpoints(tmp_path, "ten houses"))
+
+
+def test_a_term_is_in_the_translation_and_marked_in_the_beam(heedful: Command, tmp_path: Path) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("dog\tKöter\n", encoding="utf-8")
+    asked = ("explain", "The dog sleeps.", "--from", "en", "--to", "de", "--glossary", terms)
+    payload = json.loads(heedful(*asked, "--json").stdout)
+    assert payload["target"]["text"] == "Der Köter schläft."
+    nodes = {node["id"]: node for node in payload["beam"]["nodes"]}
+    place, path = payload["beam"]["chosen"], []
+    while place is not None:
+        path.append(nodes[place])
+        place = nodes[place]["parent"]
+    assert "".join(node["text"] for node in reversed(path) if node["isForced"]) == "▁Köter"
+    refused = heedful(*asked, "--hypothesis", "Der Hund schläft.")
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        b"error: `--glossary` must be left out with --hypothesis: nothing is searched for.\n",
+    )

@@ -168,6 +168,18 @@ def test_a_trace_is_what_python_shows(server: ServerProcess, translator: Transla
     trace = trace_translation(translator, *translator.plan(SENTENCES[:1], TranslationRequest("en", "de")))
     asked_of = {"model": "many-languages", "run": None, "checkpoint": None}
     assert answer == json.loads(json.dumps({**to_payload(trace), **asked_of}))
+    wanted = {
+        "q": SENTENCES[0],
+        "source": "en",
+        "target": "de",
+        "beam": 1,
+        "glossary": [[SENTENCES[0].split()[0], "Haus"]],
+    }
+    status, answer = post(server, "/api/trace", wanted)
+    assert (status, "Haus" in answer["target"]["text"]) == (200, True)
+    assert any(node["isForced"] for node in answer["beam"]["nodes"])
+    status, answer = post(server, "/api/trace", {**wanted, "hypothesis": "Haus"})
+    assert (status, answer["error"]) == (400, "`glossary` must not be given with `hypothesis` or `prefixIds`.")
     status, answer = post(server, "/api/trace", {"q": "x" * 1001, "target": "de"})
     assert (status, answer) == (413, {"error": "A trace must have at most 1,000 characters."})
 

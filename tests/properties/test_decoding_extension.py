@@ -6,7 +6,7 @@ by itself and sums integers, so its reference is itself, one row and one step at
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 from typing import Any
@@ -24,7 +24,7 @@ from heedful.config.models import (
     SinusoidalPositions,
     TransformerConfig,
 )
-from heedful.decoding import Ensemble, Extendable
+from heedful.decoding import Beginning, Ensemble, Extendable, Hypothesis, KeptReading, SearchRequest, Stepwise
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import HeedfulError
 from heedful.models.build import build_model
@@ -286,3 +286,66 @@ class OnGpu:
             return found.cpu() if isinstance(found, Tensor) else found
 
         return call
+
+
+TEXTS = [[4, 5, 6], [7, 8], [9, 10, 11, 12]]
+
+
+@pytest.mark.parametrize("make", models())
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_going_on_from_a_beginning_finds_what_forcing_it_finds(
+    make: Callable[[], Extendable[Any]], beam_size: int
+) -> None:
+    generator, (source_ids, source_mask) = Stepwise(make()), batch_of(TEXTS)
+    wanted = SearchRequest(bos_id=1, eos_id=2, max_lengths=[MAX_LEN] * 3, beam_size=beam_size, length_penalty=0.0)
+    begun, following = [[13, 14, 15], [], [16]], [[17], [18, 19], []]
+    prefixes = [before + after for before, after in zip(begun, following, strict=True)]
+    forced = generator.generate(source_ids, source_mask, replace(wanted, prefix_ids=prefixes))
+    beginnings = [
+        Beginning(before, one[0].token_log_probs[: len(before)]) for before, one in zip(begun, forced, strict=True)
+    ]
+    found = generator.generate(source_ids, source_mask, replace(wanted, beginnings=beginnings, prefix_ids=following))
+    for one, other in zip(found, forced, strict=True):
+        assert (one[0].token_ids, one[0].finish_reason) == (other[0].token_ids, other[0].finish_reason)
+        assert one[0].score == pytest.approx(other[0].score, abs=1e-4)
+
+
+class CountingEngine(Int8Transformer):
+    """The engine, which counts what it reads."""
+
+    num_read = 0
+
+    def start(self, source_ids: Tensor, *args: Any, **kwargs: Any) -> Any:
+        self.num_read += len(source_ids)
+        return super().start(source_ids, *args, **kwargs)
+
+
+@needs_compiler
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_sentences_that_were_read_are_not_read_again_and_nothing_changes(beam_size: int) -> None:
+    model = CountingEngine(float_model("paper"), threads=2)
+    reading = KeptReading()
+
+    def found(texts: list[list[int]], kept: KeptReading | None) -> list[list[Hypothesis]]:
+        wanted = SearchRequest(
+            bos_id=1, eos_id=2, max_lengths=[MAX_LEN] * len(texts), beam_size=beam_size, kept_reading=kept
+        )
+        return Stepwise(model).generate(*batch_of(texts), wanted)
+
+    groups = [TEXTS, [TEXTS[2], TEXTS[0]], [TEXTS[1]] * 2]
+    again = [found(texts, reading) for texts in groups]
+    assert model.num_read == len(TEXTS)
+    assert again == [found(texts, None) for texts in groups]
+    model.num_read = 0
+    assert found([TEXTS[0], [20, 21]], reading) == found([TEXTS[0], [20, 21]], None)
+    assert model.num_read == 4  # one of them was never read: both are
+    assert found(TEXTS + TEXTS, reading) == found(TEXTS + TEXTS, None)  # more rows than there is room for
+
+
+@needs_compiler
+def test_what_was_never_read_cannot_be_begun_again() -> None:
+    model = int8_model()
+    state = model.start(*batch_of([[4, 5], [6]]), max_rows=2, max_len=5)
+    for sentences in ([2], [-1], [0, 0, 0]):
+        with pytest.raises(HeedfulError):
+            model.restart(state, torch.tensor(sentences))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli import options
+from heedful.cli import options, search_options
 from heedful.cli.console import note, warn, write_line
 from heedful.cli.options import LANGUAGE_MODELING, TRANSLATION
 from heedful.errors import UserError
@@ -17,6 +17,7 @@ UNDERSTOOD_BY = {
     "beam": (TRANSLATION,),
     "sentence": (TRANSLATION,),
     "hypothesis": (TRANSLATION,),
+    "glossary": (TRANSLATION,),
     "quantize": (TRANSLATION,),
     "symbols": (LANGUAGE_MODELING,),
 }
@@ -46,6 +47,7 @@ def explain(
     hypothesis: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Make the model write this instead of searching.")
     ] = None,
+    glossary: search_options.GlossaryFile = None,
     symbols: Annotated[
         int,
         typer.Option(metavar="N", min=1, max=128, help="Of a language model: how many of the last symbols to look at."),
@@ -73,6 +75,8 @@ def explain(
     """
     if hypothesis is not None and beam is not None:
         raise UserError("`--beam` must be left out with --hypothesis: nothing is searched for.")
+    if hypothesis is not None and glossary is not None:
+        raise UserError("`--glossary` must be left out with --hypothesis: nothing is searched for.")
     if out is not None and out.exists():
         raise UserError(f"The file {out} must not exist yet, but does. Choose another, or remove it.")
     task = options.task_understood(context, [] if model is None else [model], UNDERSTOOD_BY)
@@ -80,9 +84,11 @@ def explain(
     from heedful.insight.explaining import EXPLAINERS, ExplainRequest
     from heedful.insight.html import render_payload
     from heedful.tasks.table import TASKS
+    from heedful.tasks.translation.glossary import NO_TERMS, load_glossary
 
     loaded = TASKS[task].load(model, device=device, quantize=quantize, say=note)
-    request = ExplainRequest(source_language, target_language, beam, sentence - 1, hypothesis, symbols)
+    terms = NO_TERMS if glossary is None else load_glossary(glossary)
+    request = ExplainRequest(source_language, target_language, beam, sentence - 1, hypothesis, terms, symbols)
     found = EXPLAINERS[task](loaded, text, request)
     if as_json:
         write_line(json.dumps(found.payload, allow_nan=False))

@@ -8,8 +8,9 @@ from heedful.decoding.greedy import greedy_search
 from heedful.decoding.hypothesis import FinishReason, Hypothesis
 from heedful.decoding.parallel import Parallel
 from heedful.decoding.protocol import Decodable, Extendable
+from heedful.decoding.reading import KeptReading
 from heedful.decoding.recorder import BeamStep, Recorder, StepList
-from heedful.decoding.request import SearchRequest
+from heedful.decoding.request import Beginning, SearchRequest
 from heedful.decoding.sampling import sample
 from heedful.decoding.speculative import Round, Speculative
 from heedful.decoding.terms import Term
@@ -17,6 +18,7 @@ from heedful.decoding.ways import Diverse, Sampling
 
 __all__ = [
     "BeamStep",
+    "Beginning",
     "Decodable",
     "Diverse",
     "Drafter",
@@ -26,6 +28,7 @@ __all__ = [
     "Generator",
     "Guessing",
     "Hypothesis",
+    "KeptReading",
     "Lookup",
     "OwnGuesses",
     "Parallel",

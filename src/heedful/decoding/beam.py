@@ -74,9 +74,7 @@ def beam_search(
     device, beam_size, max_lengths = source_ids.device, request.beam_size, request.max_lengths
     batch, longest = len(max_lengths), max(max_lengths)
     constraints = Constraints(request, device)
-    state = model.start(
-        source_ids, source_mask, max_rows=batch * beam_size, max_len=longest, before_layer=request.before_step
-    )
+    state = request.start(model, source_ids, source_mask, max_rows=batch * beam_size)
     beams = start_beams(max_lengths, request.length_penalty)
     finished = Finished(batch, n_best=request.n_best, length_penalty=request.length_penalty)
     history: list[Written] = []

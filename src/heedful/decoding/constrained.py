@@ -7,8 +7,9 @@ improbable. To what the model would write, each output adds what brings it neare
 by a slot or two, so that a beam of one can do it as well.
 
 The likeliest tokens of a model can be had much faster than the probabilities of all, so what a term needs is first
-looked for among them. A sentence for which that does not lead to its terms is searched again with all at hand, or
-freely, if the request lets terms be lacking. A beam of one is tried by the cheaper way of insertion.py before.
+looked for among them. A sentence for which that does not lead to its terms is searched again with all at hand. If the
+request lets terms be lacking, its search goes on as a free one. A beam of one is tried by the cheaper way of
+insertion.py before.
 
 An output may end only when it has all its terms. A sentence is done when `beam_size` outputs have ended, or `n_best`
 have and no open one is better at its present length; or at its cap, where the fullest are taken if nothing has ended.
@@ -33,6 +34,7 @@ from heedful.decoding.insertion import NUM_LIKELIEST as FIRST_LIKELIEST
 from heedful.decoding.insertion import can_insert, insert_terms
 from heedful.decoding.length_penalty import penalty_of
 from heedful.decoding.protocol import Decodable, State
+from heedful.decoding.recorder import BeamStep, Recorder, StepList
 from heedful.decoding.request import SearchRequest
 from heedful.decoding.terms import NOTHING_YET, Demands, Progress
 
@@ -71,6 +73,9 @@ class Banks:
 
     open: dict[int, list[Candidate]] = field(default_factory=dict)
     ending: list[Candidate] = field(default_factory=list)
+    lacking: list[Candidate] = field(default_factory=list)
+    """What would end as well, but lacks terms."""
+
     wants_to_end: bool = False
     """Whether a row would rather end, but lacks terms."""
 
@@ -97,6 +102,11 @@ class Banks:
         return taken
 
     @property
+    def all_open(self) -> list[Candidate]:
+        """The candidates that do not end, of all banks."""
+        return [it for bank in self.open.values() for it in bank]
+
+    @property
     def open_banks(self) -> list[int]:
         """The banks that have candidates, the fullest first."""
         return sorted(self.open, reverse=True)
@@ -119,10 +129,10 @@ def constrained_search(
 
     source_ids int64 and source_mask bool [batch, source_len].
     """
-    ways: list[_Way] = [partial(_search, model, count=NUM_LIKELIEST)]
+    ways: list[_Way] = [] if request.are_terms_unlikely else [partial(_search, model, count=NUM_LIKELIEST)]
     if can_insert(model, request):
         counts = (FIRST_LIKELIEST,) if request.may_lack_terms else (FIRST_LIKELIEST, None)
-        ways = [partial(insert_terms, model, count=count) for count in counts]
+        ways = [partial(insert_terms, model, count=count) for count in counts[request.are_terms_unlikely :]]
     ways.append(partial(beam_search, model) if request.may_lack_terms else partial(_search, model, count=None))
     found: list[list[Hypothesis] | None] = [None] * len(request.max_lengths)
     for way in ways:
@@ -130,10 +140,22 @@ def constrained_search(
         if again:
             rows = torch.tensor(again, device=source_ids.device)
             width = int(source_mask[rows].sum(dim=1).max())  # as if the others had never been there
-            some = way(source_ids[rows, :width], source_mask[rows, :width], request=_part(request, again))
+            recorded = None if request.recorder is None else StepList()
+            part = replace(_part(request, again), recorder=recorded)
+            some = way(source_ids[rows, :width], source_mask[rows, :width], request=part)
             for sentence, hypotheses in zip(again, some, strict=True):
                 found[sentence] = hypotheses
+            if request.recorder is not None and recorded is not None:
+                _retell(request.recorder, recorded, again, [hypotheses is not None for hypotheses in some])
     return [hypotheses or [] for hypotheses in found]
+
+
+def _retell(recorder: Recorder, recorded: StepList, again: Sequence[int], is_found: Sequence[bool]) -> None:
+    """Tell a recorder of the way that led to the terms, and not of those tried in vain."""
+    for step in recorded.steps:
+        lines = np.asarray(is_found)[step.sentences]
+        if lines.any():
+            recorder.on_step(step.of(lines, np.asarray(again)))
 
 
 def _part(request: SearchRequest, sentences: Sequence[int]) -> SearchRequest:
@@ -156,9 +178,7 @@ def _search(
     demands = [Demands(terms, request.continuation_ids) for terms in request.terms or ()]
     widths = [max(request.beam_size, min(request.beam_size + it.total, LEAST_SLOTS)) for it in demands]
     read = _Reader(model, Constraints(request, device), count)
-    state = model.start(
-        source_ids, source_mask, max_rows=sum(widths), max_len=longest, before_layer=request.before_step
-    )
+    state = request.start(model, source_ids, source_mask, max_rows=sum(widths))
     finished = Finished(batch, n_best=request.n_best, length_penalty=request.length_penalty)
     history: list[Written] = []
     rows = [Row(sentence, 0.0, NOTHING_YET) for sentence in range(batch)]
@@ -168,20 +188,29 @@ def _search(
         request.before_step()
         followers = read.followers(state, token_ids, parents, step, rows, demands, widths)
         kept: list[Candidate] = []
+        told: list[_Told] = []
         for sentence, found in _banks(followers, rows, demands, request.eos_id).items():
             is_last = step + 1 == request.max_lengths[sentence]
             chosen = [] if is_last else found.in_turn(widths[sentence], request.beam_size, demands[sentence].total)
-            _collect(finished, sentence, found, step, request)
+            ended = _collect(finished, sentence, found, step, request)
             if count is not None and not finished.count[sentence] and (is_last or found.is_hopeless):
-                given_up.add(sentence)
-                continue
+                if is_last or not request.may_lack_terms:
+                    given_up.add(sentence)
+                    continue
+                demands[sentence] = Demands((), ())  # nothing of a term was begun: it goes on as a free search
+                found.ending = found.lacking
+                ended = _collect(finished, sentence, found, step, request)
             if is_last and not finished.count[sentence]:
-                _collect_unfinished(finished, sentence, found, step, request)
-            if not _is_done(finished, sentence, chosen, step, request):
+                ended = _collect_unfinished(finished, sentence, found, step, request)
+            is_done = _is_done(finished, sentence, chosen, step, request)
+            told.append(_Told(sentence, found.all_open, ended, () if is_done else chosen, demands[sentence]))
+            if not is_done:
                 kept += chosen
             elif not finished.count[sentence]:
                 best = max((row for row in rows if row.sentence == sentence), key=lambda row: row.log_prob)
                 finished.fail(sentence, history, row=rows.index(best))
+        if request.recorder is not None and told:
+            request.recorder.on_step(_record(step, rows, told))
         if not kept:
             break
         rows = [Row(rows[it.row].sentence, it.log_prob, it.progress) for it in kept]
@@ -255,8 +284,9 @@ def _banks(
             if token == eos_id:
                 if demand.is_met(progress):
                     found.ending.append(Candidate(log_prob + value, number, token, value, progress))
-                elif place == 0:
-                    found.wants_to_end = True
+                else:
+                    found.lacking.append(Candidate(log_prob + value, number, token, value, progress))
+                    found.wants_to_end |= place == 0
             elif is_settled and token not in demand.starts:
                 found.open.setdefault(bank, []).append(Candidate(log_prob + value, number, token, value, progress))
             else:
@@ -266,20 +296,28 @@ def _banks(
     return banks
 
 
-def _collect(finished: Finished, sentence: int, found: Banks, step: int, request: SearchRequest) -> None:
-    """Add the outputs that end, where they are among the `beam_size` best of those with as much progress."""
+def _collect(finished: Finished, sentence: int, found: Banks, step: int, request: SearchRequest) -> list[Candidate]:
+    """Add and return the outputs that end, where they are among the `beam_size` best of those with as much progress."""
     if not found.ending:
-        return
+        return []
+    ended = []
     rivals = sorted((it.log_prob for it in found.open.get(max(found.open, default=0), ())), reverse=True)
     for rank, it in enumerate(sorted(found.ending, key=lambda it: -it.log_prob)):
         if rank + sum(rival > it.log_prob for rival in rivals) < request.beam_size:
             finished.add(sentence, _ending(it, step, request))
+            ended.append(it)
+    return ended
 
 
-def _collect_unfinished(finished: Finished, sentence: int, found: Banks, step: int, request: SearchRequest) -> None:
+def _collect_unfinished(
+    finished: Finished, sentence: int, found: Banks, step: int, request: SearchRequest
+) -> list[Candidate]:
     """Take the fullest outputs at the cap: they are cut, and may lack terms."""
-    for it in sorted(found.open.get(max(found.open, default=0), ()), key=lambda it: -it.log_prob)[: request.beam_size]:
+    fullest = found.open.get(max(found.open, default=0), ())
+    ended = sorted(fullest, key=lambda it: -it.log_prob)[: request.beam_size]
+    for it in ended:
         finished.add(sentence, _ending(it, step, request))
+    return ended
 
 
 def _ending(it: Candidate, step: int, request: SearchRequest) -> Ending:
@@ -305,4 +343,50 @@ def _written(kept: Sequence[Candidate]) -> Written:
         np.array([it.token_id for it in kept], dtype=np.int64),
         np.array([it.token_log_prob for it in kept], dtype=np.float32),
         np.array([it.row for it in kept], dtype=np.int64),
+    )
+
+
+class _Told(NamedTuple):
+    """What became of the candidates of one sentence at a step."""
+
+    sentence: int
+    open: Sequence[Candidate]
+    ended: Sequence[Candidate]
+    chosen: Sequence[Candidate]
+    demands: Demands
+
+    def candidates(self) -> list[Candidate]:
+        """Return the candidates, best first, each once; of those that came to nothing as many as of the others."""
+        alive = list(dict.fromkeys((*self.ended, *self.chosen)))
+        others = sorted((it for it in self.open if it not in alive), key=lambda it: -it.log_prob)
+        return sorted([*alive, *others[: max(len(alive), 1)]], key=lambda it: -it.log_prob)
+
+
+def _record(step: int, rows: Sequence[Row], told: Sequence[_Told]) -> BeamStep:
+    """Describe one step for a listener."""
+    listed = [one.candidates() for one in told]
+    shape = len(told), max(map(len, listed), default=0)
+    ids, parents, slots = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.full(shape, -1, np.int64)
+    values, totals = np.full(shape, -math.inf), np.full(shape, -math.inf)
+    is_finished, is_given = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+    for line, (one, candidates) in enumerate(zip(told, listed, strict=True)):
+        first = next(number for number, row in enumerate(rows) if row.sentence == one.sentence)
+        for column, it in enumerate(candidates):
+            place = line, column
+            ids[place], values[place], totals[place] = it.token_id, it.token_log_prob, it.log_prob
+            parents[place] = it.row - first  # the rows of a sentence stand together
+            slots[place] = one.chosen.index(it) if it in one.chosen else -1
+            is_finished[place] = it in one.ended
+            is_given[place] = one.demands.covered(it.progress) > one.demands.covered(rows[it.row].progress)
+    return BeamStep(
+        step=step,
+        sentences=np.array([one.sentence for one in told]),
+        token_ids=ids,
+        token_log_probs=values,
+        log_probs=totals,
+        parent_slots=parents,
+        is_finished=is_finished,
+        next_slots=slots,
+        is_done=np.array([not one.chosen for one in told]),
+        is_given=is_given,
     )

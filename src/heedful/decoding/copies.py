@@ -30,13 +30,7 @@ def follow_copies(
     copies, device, each = request.n_best, source_ids.device, for_each_copy(request)
     constraints = Constraints(each, device)
     sentence_of = torch.arange(len(source_ids), device=device).repeat_interleave(copies)
-    state = model.start(
-        source_ids,
-        source_mask,
-        max_rows=len(each.max_lengths),
-        max_len=max(each.max_lengths),
-        before_layer=request.before_step,
-    )
+    state = request.start(model, source_ids, source_mask, max_rows=len(each.max_lengths))
 
     def choose(token_ids: Tensor, parents: Tensor | None, step: int, paths: Sequence[int]) -> tuple[Tensor, Tensor]:
         if step == 0:  # all copies of a sentence have written the same: nothing

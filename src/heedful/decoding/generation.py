@@ -17,6 +17,7 @@ from heedful.decoding.greedy import greedy_search
 from heedful.decoding.hypothesis import Hypothesis
 from heedful.decoding.protocol import Decodable
 from heedful.decoding.request import SearchRequest
+from heedful.decoding.resumed import search_behind
 from heedful.decoding.sampling import sample
 from heedful.decoding.ways import Diverse, Sampling
 
@@ -43,6 +44,10 @@ class Stepwise:
         request.check_batch(len(source_ids))
         if not request.max_lengths:
             return []
+        if request.beginnings is not None:
+            return search_behind(
+                self.model, request, lambda model, rest: Stepwise(model).generate(source_ids, source_mask, rest)
+            )
         if isinstance(request.way, Sampling):
             return sample(self.model, source_ids, source_mask, request, request.way)
         if isinstance(request.way, Diverse):

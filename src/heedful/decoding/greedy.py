@@ -24,13 +24,7 @@ def greedy_search(
     source_ids int64 and source_mask bool [batch, source_len].
     """
     constraints = Constraints(request, source_ids.device)
-    state = model.start(
-        source_ids,
-        source_mask,
-        max_rows=len(request.max_lengths),
-        max_len=max(request.max_lengths),
-        before_layer=request.before_step,
-    )
+    state = request.start(model, source_ids, source_mask, max_rows=len(request.max_lengths))
 
     def choose(token_ids: Tensor, parents: Tensor | None, step: int, sentences: Sequence[int]) -> tuple[Tensor, Tensor]:
         log_probs, ids = constraints.best(

@@ -20,7 +20,7 @@ from torch import Tensor
 from heedful.decoding.constraints import Constraints
 from heedful.decoding.hypothesis import FinishReason, Hypothesis, finish
 from heedful.decoding.length_penalty import penalty_of
-from heedful.decoding.protocol import Decodable, Extendable, State
+from heedful.decoding.protocol import Decodable, Extendable, State, can_forget
 from heedful.decoding.request import SearchRequest
 from heedful.decoding.terms import NOTHING_YET, Demands, Progress
 
@@ -85,7 +85,7 @@ class Draft:
 def can_insert(model: Decodable[Any], request: SearchRequest) -> "TypeGuard[Extendable[Any]]":
     """Say whether this search can be asked: for greedy search without other wishes, of a model that can forget."""
     is_plain = request.recorder is None and request.prefix_ids is None and not request.min_length
-    return request.beam_size == 1 and is_plain and callable(getattr(model, "rewind", None))
+    return request.beam_size == 1 and is_plain and can_forget(model)
 
 
 @torch.inference_mode()
@@ -101,13 +101,7 @@ def insert_terms(
     device, batch, max_len = source_ids.device, len(request.max_lengths), max(request.max_lengths)
     writing = _Writing(request)
     constraints = Constraints(request, device)
-    state = model.start(
-        source_ids,
-        source_mask,
-        max_rows=batch * NUM_PLACES,
-        max_len=max_len,
-        before_layer=request.before_step,
-    )
+    state = request.start(model, source_ids, source_mask, max_rows=batch * NUM_PLACES)
     num_taken = 0  # positions of the longest row, be it one that has left
     rows = [Draft(sentence) for sentence in range(batch)]
     token_ids, parents = torch.full((batch,), request.bos_id, dtype=torch.long, device=device), None

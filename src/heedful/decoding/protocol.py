@@ -6,7 +6,7 @@ the encoder are the model's own affair, behind a state the search never looks in
 """
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeGuard, TypeVar
 
 from torch import Tensor
 
@@ -81,3 +81,8 @@ class Extendable(Decodable[State], Protocol[State]):
 
         Rows may then be of different lengths, each with its own positions, as if nothing more had ever been written.
         """
+
+
+def can_forget(model: Decodable[Any]) -> TypeGuard[Extendable[Any]]:
+    """Say whether a model is `Extendable`."""
+    return callable(getattr(model, "rewind", None))

@@ -3,8 +3,8 @@
 A recorder costs nothing when there is none. Lines of the arrays are the sentences still being searched.
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,20 @@ class BeamStep:
 
     is_done: NDArray[np.bool_]
     """[batch]: True where the search for the sentence ends with this step."""
+
+    is_given: NDArray[np.bool_] | None = None
+    """[batch, candidates]: True where the token begins a term that was asked for, or goes on with one; None where there
+    are no terms."""
+
+    def of(self, lines: NDArray[np.bool_], sentences: NDArray[np.int64]) -> "BeamStep":
+        """Return some of the lines [batch], of sentences that the call knows by other numbers, [all sentences]."""
+        arrays = {name: value[lines] for name, value in self.arrays().items()}
+        return replace(self, **{**arrays, "sentences": sentences[arrays["sentences"]]})
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all that has a line for each sentence, by name."""
+        named = {it.name: getattr(self, it.name) for it in fields(self)}
+        return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
 
 
 class Recorder(Protocol):

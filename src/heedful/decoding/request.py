@@ -5,8 +5,13 @@ Token ids and numbers only. Which sentences are searched, and by which model, is
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
-from heedful.decoding.protocol import go_on
+from torch import Tensor
+
+from heedful.decoding.protocol import Decodable, State, go_on
+from heedful.decoding.reading import KeptReading
 from heedful.decoding.recorder import Recorder
 from heedful.decoding.terms import Term
 from heedful.decoding.ways import Way
@@ -14,6 +19,13 @@ from heedful.errors import UserError
 
 TokenListener = Callable[[int, Sequence[int]], None]
 """(sentence of the batch, tokens that its output has now beside those told before, and will not lose again)"""
+
+
+class Beginning(NamedTuple):
+    """What an output begins with, as it was written before, and how probable each token was."""
+
+    token_ids: Sequence[int] = ()
+    log_probs: Sequence[float] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +63,9 @@ class SearchRequest:
     """[batch] lists: tokens each output must begin with; they count as part of the output. A prefix overrules
     `forbidden_ids`, because a language tag is a thing one forces and never wants to be emitted."""
 
+    beginnings: Sequence[Beginning] | None = None
+    """[batch]: what each output goes on from; prefixes follow it, and it counts as part of the output."""
+
     terms: Sequence[Sequence[Term]] | None = None
     """[batch] lists: what each output must contain; none of the lists is empty. A beam search of any size keeps them,
     other ways do not."""
@@ -61,6 +76,12 @@ class SearchRequest:
     may_lack_terms: bool = False
     """Whether terms are looked for among the likeliest tokens only: an output in which one would be improbable is then
     written without terms, which takes a fraction of the time."""
+
+    are_terms_unlikely: bool = False
+    """Whether terms are known not to be among the likeliest tokens, and are not looked for there first."""
+
+    kept_reading: KeptReading | None = None
+    """What was read of the same sentences before, and is not read again."""
 
     recorder: Recorder | None = None
     """Told about every step of a beam search, if there is one."""
@@ -92,6 +113,17 @@ class SearchRequest:
         if self.terms is not None and (self.way is not None or not all(self.terms)):
             raise UserError("`terms` must be given for every sentence, and for greedy or beam search only.")
 
+    def start(self, model: Decodable[State], source_ids: Tensor, source_mask: Tensor, *, max_rows: int) -> State:
+        """Have a model read source_ids where source_mask, [batch, source_len] each, before its first step."""
+        start = model.start if self.kept_reading is None else partial(self.kept_reading.start, model)
+        return start(
+            source_ids,
+            source_mask,
+            max_rows=max_rows,
+            max_len=max(self.max_lengths),
+            before_layer=self.before_step,
+        )
+
     def _check_prefixes(self, prefix_ids: Sequence[Sequence[int]]) -> None:
         batch = len(self.max_lengths)
         if len(prefix_ids) != batch:
@@ -100,11 +132,12 @@ class SearchRequest:
             )
         if any(self.eos_id in prefix for prefix in prefix_ids):
             raise UserError("`prefix_ids` must not contain the end symbol: nothing could follow it.")
-        for number, (prefix, cap) in enumerate(zip(prefix_ids, self.max_lengths, strict=True)):
-            if len(prefix) > cap:
+        begun = self.beginnings or [Beginning()] * batch
+        for number, (before, prefix, cap) in enumerate(zip(begun, prefix_ids, self.max_lengths, strict=True)):
+            if len(before.token_ids) + len(prefix) > cap:
                 raise UserError(
                     f"`prefix_ids` must fit `max_lengths`, "
-                    f"but sentence {number} has {len(prefix)} tokens for {cap} places."
+                    f"but sentence {number} has {len(prefix)} tokens for {cap - len(before.token_ids)} places."
                 )
 
     def check_batch(self, batch: int) -> None:

@@ -4,7 +4,7 @@ Made of what a search tells its recorder; nothing is computed again. Knows token
 it is told.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -89,11 +89,11 @@ def grow_tree(
     length_penalty: float,
     eos_id: int,
     spell: Callable[[int], str],
-    num_forced: int = 0,
+    forced: Collection[int] = (),
 ) -> BeamTree | None:
     """Make the tree of one sentence of a recorded search; None when nothing ended, as when a model gives no numbers.
 
-    `spell` gives the piece of an id; the first `num_forced` tokens were given.
+    `spell` gives the piece of an id; the tokens of the steps in `forced` were given, as those of terms are.
     """
     nodes: list[BeamNode] = []
     slots: dict[int, int | None] = {0: None}
@@ -103,9 +103,11 @@ def grow_tree(
             break
         line = int(lines[0])
         made = [
-            replace(node, id=len(nodes) + number, text=spell(node.token_id), is_forced=node.step < num_forced)
+            replace(node, id=len(nodes) + number, text=spell(node.token_id))
             for number, node in enumerate(_nodes_of(step, line, slots, beam_size, length_penalty, eos_id))
         ]
+        if step.step in forced:
+            made = [replace(node, is_forced=True) for node in made]
         continued = {node.parent for node in made if node.fate != "pruned"}
         for barren in (node for node in slots.values() if node is not None and node not in continued):
             nodes[barren] = replace(nodes[barren], ended_at=step.step)
@@ -146,6 +148,7 @@ def _nodes_of(
             fate=fate,
             ended_at=None if fate == "extended" else step.step,
             is_end=is_finished or token_id == eos_id,
+            is_forced=step.is_given is not None and bool(step.is_given[line, rank]),
         )
 
 

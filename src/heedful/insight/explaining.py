@@ -17,6 +17,7 @@ from heedful.insight.trace import trace_translation
 from heedful.insight.view_payloads import classification_payload, text_payload
 from heedful.tasks.classification.classifier import Classifier
 from heedful.tasks.language_modeling.model import TextModel
+from heedful.tasks.translation.glossary import NO_TERMS, Glossary
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 
@@ -33,6 +34,9 @@ class ExplainRequest:
 
     hypothesis: str | None = None
     """What a translator is made to write, in the place of a search."""
+
+    glossary: Glossary = NO_TERMS
+    """What terms of the text become in a translation."""
 
     num_read: int = 64
     """How many symbols at the end of the text a language model is looked at while it reads them."""
@@ -55,7 +59,8 @@ class Explanation:
 
 
 def _explain_translation(translator: Translator, text: str, request: ExplainRequest) -> Explanation:
-    (plan,) = translator.plan([text], TranslationRequest(request.source_language, request.target_language))
+    asked = TranslationRequest(request.source_language, request.target_language, glossary=request.glossary)
+    (plan,) = translator.plan([text], asked)
     trace = trace_translation(
         translator, plan, beam_size=request.beam_size, sentence=request.sentence, hypothesis=request.hypothesis
     )

@@ -6,15 +6,15 @@ the same quantized weights: it differs from the engine only in that activations 
 bits, as the processor has it), and `Trace.forced_log_prob` beside `Trace.log_prob` says by how much.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from heedful.decoding import Hypothesis, StepList
+from heedful.decoding import BeamStep, Hypothesis, StepList, Term
 from heedful.decoding.hypothesis import finish
 from heedful.decoding.length_penalty import penalty_of
 from heedful.errors import HeedfulError, UserError
@@ -27,6 +27,7 @@ from heedful.tasks.translation.doubts import OutputWarning
 from heedful.tasks.translation.plan import TextPlan, Unit, without_surrogates
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
+from heedful.tasks.translation.wishes import NO_WISHES
 from heedful.text.fixed_parts import Masked
 from heedful.text.lines import one_line
 from heedful.text.tokens import Token
@@ -175,22 +176,71 @@ def trace_translation(
             raise UserError("Either `hypothesis` or `prefix_ids` may be given, but both are.")
         return _trace(translator, model, reading, _force(translator, model, reading, hypothesis), None, ())
     check_ids("prefix_ids", prefix_ids, translator)
-    recorder = StepList()
     beam = translator.decoding.beam_size if beam_size is None else beam_size
-    found = translator.hypothesis(reading.unit.source_ids, beam_size=beam, prefix_ids=prefix_ids, recorder=recorder)
+    if reading.unit.wishes.terms and not prefix_ids:
+        seen = _search_terms(translator, reading.unit, beam)
+    else:
+        seen = _search(translator, reading.unit, beam, prefix_ids, range(len(prefix_ids)))
+    found = seen.found
     if found.finish_reason == "error":
         raise HeedfulError(NO_NUMBERS)
     tree = grow_tree(
-        recorder.steps,
+        seen.steps,
         sentence=0,
         beam_size=beam,
         length_penalty=translator.decoding.length_penalty,
         eos_id=translator.tokenizer.eos_id,
         spell=translator.tokenizer.target_piece,
-        num_forced=len(prefix_ids),
+        forced=seen.forced,
     )
     doubts = () if prefix_ids else translator.translated(reading.unit, [found]).warnings
     return replace(_trace(translator, model, reading, found, tree, doubts), num_forced=len(prefix_ids))
+
+
+class _Seen(NamedTuple):
+    """What a search found, what it considered, and at which steps it had no choice."""
+
+    found: Hypothesis
+    steps: list[BeamStep]
+    forced: Collection[int] = ()
+
+
+def _search(
+    translator: Translator, unit: Unit, beam_size: int, prefix_ids: Sequence[int], forced: Collection[int]
+) -> _Seen:
+    recorder = StepList()
+    found = translator.hypothesis(unit.source_ids, beam_size=beam_size, prefix_ids=prefix_ids, recorder=recorder)
+    return _Seen(found, recorder.steps, forced)
+
+
+def _search_terms(translator: Translator, unit: Unit, beam_size: int) -> _Seen:
+    """Search as translating does, and show the search for terms where it leads there.
+
+    A term that was put where it belongs is shown by the search behind it, and one that no search would go on from as
+    it was by what was written alone.
+    """
+    wanted = translator.search_units([unit], TranslationRequest(beam_size=beam_size))[0][0]
+    recorder, terms = StepList(), unit.wishes.term_ids(translator.tokenizer)
+    found = translator.hypothesis(unit.source_ids, beam_size=beam_size, terms=terms, recorder=recorder)
+    if found.token_ids == wanted.token_ids:
+        return _Seen(found, recorder.steps)
+    forced = _places_of(terms, wanted.token_ids)
+    behind = _search(translator, unit, beam_size, wanted.token_ids[: max(forced, default=-1) + 1], forced)
+    if behind.found.token_ids == wanted.token_ids:
+        return behind
+    return _search(translator, unit, beam_size, wanted.token_ids, forced)
+
+
+def _places_of(terms: Sequence[Term], token_ids: Sequence[int]) -> set[int]:
+    """Return the places of a translation at which tokens of a term stand."""
+    forms = {form for term in terms for form in term.forms}
+    starts = [
+        (start, len(form))
+        for form in forms
+        for start in range(len(token_ids) - len(form) + 1)
+        if tuple(token_ids[start : start + len(form)]) == form
+    ]
+    return {place for start, length in starts for place in range(start, start + length)}
 
 
 def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int | None) -> _Reading:
@@ -217,8 +267,10 @@ def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int 
         warnings = (OutputWarning("one_of_several", message),)
     while len(unit.steps) > 1:
         middle, *rest = unit.steps
-        (made,) = translator.translate_units([replace(unit, steps=(middle,))], TranslationRequest(beam_size=beam_size))
-        unit = translator.planner.units([made.text], [tuple(rest)], [middle])[0][0]
+        step = replace(unit, steps=(middle,), wishes=NO_WISHES)
+        (made,) = translator.translate_units([step], TranslationRequest(beam_size=beam_size))
+        wishes = replace(unit.wishes, sources=())  # they stand for words of another language
+        unit = replace(translator.planner.units([made.text], [tuple(rest)], [middle])[0][0], wishes=wishes)
         message = f'the text came from "{source_language}" through "{middle}"; what is shown is the last step.'
         warnings, source_language = (*warnings, OutputWarning("pivot", message)), middle
     if unit.masked.text != unit.text:
@@ -226,7 +278,8 @@ def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int 
         warnings = (*warnings, OutputWarning("stand_ins", message))
     if unit.masked.text != unit.text or not unit.source_ids:
         (ids,) = translator.planner.encode([unit.text], unit.steps[:1])
-        unit = Unit(unit.text, tuple(ids), unit.steps, masked=Masked(unit.text), language=unit.language)
+        masked = Masked(unit.text)
+        unit = Unit(unit.text, tuple(ids), unit.steps, masked=masked, language=unit.language, wishes=unit.wishes)
     tokens = read_tokens(translator, unit.text, route.target)
     sentences = tuple(one.text for one in units)
     return _Reading(unit, source_language, route.target, tokens, warnings, sentences, sentence)

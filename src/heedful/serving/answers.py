@@ -60,6 +60,14 @@ class WithKey(Message):
     )
 
 
+Terms = Annotated[
+    list[Pair],
+    Field(
+        max_length=MAX_GLOSSARY, description="Pairs of a term and what it becomes; several of one term are a choice."
+    ),
+]
+
+
 class WithTexts(WithKey):
     """A request for work on one or several texts; how long they may be together says the server."""
 
@@ -106,9 +114,7 @@ class TranslateRequest(WithTexts):
     mbr: int | None = Field(
         None, ge=2, le=MAX_CANDIDATES, description="Of so many candidates, or samples, what is most like all others."
     )
-    glossary: Annotated[list[Pair], Field(max_length=MAX_GLOSSARY)] = Field(
-        [], description="Pairs of a term and what it becomes; several of one term are a choice."
-    )
+    glossary: Terms = Field([])
     in_register: Annotated[Text, Field(max_length=MAX_REGISTER)] | None = Field(
         None, alias="register", description="Kind of language, such as `formal`, where the model has learned any."
     )

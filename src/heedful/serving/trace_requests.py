@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from heedful.serving.answers import MAX_BEAM, Code, Message, ModelId, Text, WithKey
+from heedful.serving.answers import MAX_BEAM, Code, Message, ModelId, Terms, Text, WithKey
 
 MAX_TRACED_IDS = 256
 """Tokens a client may name: more than the longest translation that is traced."""
@@ -50,6 +50,7 @@ class TraceRequest(OneSentence):
     target: Code | None = None
     beam: Beam = None
     hypothesis: Text | None = Field(None, description="Trace this translation, instead of the one the search finds.")
+    glossary: Terms = Field([])
     prefix_ids: Ids | None = Field(
         None, description="Tokens the translation must begin with; the search goes on from there."
     )

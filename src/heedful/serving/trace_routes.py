@@ -35,6 +35,7 @@ from heedful.serving.trace_requests import (
     TraceRequest,
 )
 from heedful.serving.translating import TranslationEngine
+from heedful.serving.wanted import glossary_of
 from heedful.serving.workplace import Check
 from heedful.serving.writing import WritingEngine
 from heedful.tasks.translation.request import TranslationRequest
@@ -52,7 +53,7 @@ def add_traces(api: Api) -> None:
     async def trace(asked: TraceRequest) -> Response:
         """Translate one sentence and show how: tokens, attention, and the beam."""
         _check_length(asked.q + (asked.hypothesis or ""), server)
-        languages = TranslationRequest(None if asked.source == "auto" else asked.source, asked.target)
+        languages = _wanted(asked)
 
         def inspect(translator: Translator, _: Check) -> dict[str, Any]:
             (plan,) = translator.plan([asked.q], languages)
@@ -182,6 +183,14 @@ async def _look(
         engine = server.engines.find_translator(asked.model, languages)
     found = await engine.alone(lambda check: inspect(engine.translator, check), num_tokens)
     return await _show(server, {**found, "model": engine.id, "run": None, "checkpoint": None})
+
+
+def _wanted(asked: TraceRequest) -> TranslationRequest:
+    """Return what is to be settled in the plan of a text that is traced."""
+    if asked.glossary and (asked.hypothesis or asked.prefix_ids):
+        raise BadRequestError("`glossary` must not be given with `hypothesis` or `prefixIds`.")
+    source = None if asked.source == "auto" else asked.source
+    return TranslationRequest(source, asked.target, glossary=glossary_of(asked.glossary))
 
 
 def _pair(translator: Translator, asked: TracedRequest) -> ForcedPair:

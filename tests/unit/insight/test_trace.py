@@ -6,10 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heedful import load
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import HeedfulError, UserError
 from heedful.insight.trace import trace_translation
+from heedful.tasks.translation.glossary import read_glossary
 from heedful.tasks.translation.load import load_translator
+from heedful.tasks.translation.request import TranslationRequest
 from heedful.text.tokens import Token, merge_words, target_tokens
 from tests.support.small_models import SENTENCE, small_translator
 from tests.support.tiny_models import save_model
@@ -189,3 +192,41 @@ def test_of_a_paragraph_one_sentence_is_looked_into_and_it_is_the_one_that_is_tr
         assert trace.warnings[1:] == unit.warnings, "the doubts of the search that was made, without another"
     with pytest.raises(UserError, match=r"^`sentence` must be between 0 and 2, but is 3\.$"):
         trace_translation(translator, *translator.plan([text]), sentence=3)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("term", ["bahnhof", "straße zum bahnhof"])
+def test_a_trace_with_terms_is_that_of_the_translation_and_marks_them(term: str, beam_size: int) -> None:
+    translator = small_translator()
+    asked = TranslationRequest(beam_size=beam_size, glossary=read_glossary([f"{SENTENCE.split()[0]}\t{term}"], "terms"))
+    (plan,) = translator.plan([SENTENCE], asked)
+    trace = trace_translation(translator, plan, beam_size=beam_size)
+    assert trace.text == translator.translate(SENTENCE, request=asked)
+    assert term in trace.text.lower()
+    assert [node.text for node in trace.beam.best_path] == list(trace.tokens)
+    forced = [node.token_id for node in trace.beam.best_path if node.is_forced]
+    forms = plan.units[0].wishes.term_ids(translator.tokenizer)[0].forms
+    assert tuple(forced) in forms
+    assert [node.token_log_prob for node in trace.beam.best_path] == pytest.approx(
+        [step.log_prob for step in trace.steps], abs=1e-4
+    )
+
+
+@pytest.mark.parametrize(("text", "term"), [("The dog sleeps in the house.", "Köter"), ("He is at work.", "Arbeit")])
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_a_term_that_was_put_in_its_place_is_marked_there(text: str, term: str, beam_size: int) -> None:
+    translator = load(device="cpu")
+    source = "dog" if term == "Köter" else "work"
+    asked = TranslationRequest("en", "de", beam_size, glossary=read_glossary([f"{source}\t{term}"], "terms"))
+    trace = trace_translation(translator, *translator.plan([text], asked), beam_size=beam_size)
+    assert trace.text == translator.translate(text, request=asked)
+    assert "".join(node.text for node in trace.beam.best_path if node.is_forced).strip("▁") == term
+    assert not any(node.is_forced for node in trace.beam.nodes if node.parent is None)
+
+
+def test_terms_are_marked_in_the_last_step_of_a_route() -> None:
+    translator = load(device="cpu")
+    asked = TranslationRequest("de", "fr", 1, glossary=read_glossary(["Hund\tclebs"], "terms"))
+    trace = trace_translation(translator, *translator.plan(["Der Hund schläft."], asked), beam_size=1)
+    assert "clebs" in trace.text
+    assert "".join(node.text for node in trace.beam.best_path if node.is_forced).strip("▁") == "clebs"

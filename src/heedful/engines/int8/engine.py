@@ -173,22 +173,21 @@ class Int8Transformer:
         check_status(status)
         return log_probs, ids
 
-    def looks(self, source_ids: Tensor, source_mask: Tensor, input_ids: Tensor) -> Tensor:
-        """Read source_ids where source_mask, [batch, source_len] each, beside input_ids [batch, target_len].
+    def looks(self, state: Int8Search, input_ids: Tensor, source_len: int) -> Tensor:
+        """Append input_ids [rows, target_len] to the rows.
 
-        Returns how much the last layer looks from each target token at each of the source, the mean of its heads,
-        [batch, target_len, source_len].
+        Returns how much the last layer looks from each of them at each token of the source, the mean of its heads,
+        [rows, target_len, source_len].
         """
         batch, target_len = input_ids.shape
-        state = self.start(source_ids, source_mask, max_rows=batch, max_len=target_len)
-        input_ids, looks = input_ids.contiguous(), torch.zeros(batch, target_len, source_ids.size(1))
+        input_ids, looks = input_ids.contiguous(), torch.zeros(batch, target_len, source_len)
         assert 0 <= int(input_ids.min()) <= int(input_ids.max()) < self.vocab_size, "the engine does not check ids"
         status = self.library.heedful_look(
             state.handle,
             c_void_p(input_ids.data_ptr()),
             c_int64(batch),
             c_int64(target_len),
-            c_int64(source_ids.size(1)),
+            c_int64(source_len),
             c_void_p(looks.data_ptr()),
         )
         check_status(status)
@@ -237,6 +236,13 @@ class Int8Transformer:
         memory[source_mask] = packed
         key, value = (split_heads(part, self.num_heads) for part in memory.chunk(2, dim=-1))
         return hidden, (key, value)
+
+    def restart(self, state: Int8Search, sentences: Tensor) -> None:
+        """Forget all that was written, and give each of sentences [rows], by number, an empty row."""
+        sentences = sentences.contiguous()
+        status = self.library.heedful_restart(state.handle, c_void_p(sentences.data_ptr()), c_int64(len(sentences)))
+        check_status(status)
+        state.num_rows = len(sentences)
 
     def rewind(self, state: Int8Search, lengths: Tensor) -> None:
         """Let every row forget what it has written beyond lengths [rows]."""

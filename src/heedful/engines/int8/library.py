@@ -30,7 +30,7 @@ FLAGS = ("-O3", _THIS_PROCESSOR, "-std=c++20", "-shared", "-fPIC", "-pthread")
 _FUNCTIONS = (
     "heedful_lanes", "heedful_largest_activation", "heedful_new_engine", "heedful_free_engine",
     "heedful_start", "heedful_encode", "heedful_keep_sources", "heedful_extend", "heedful_extend_best",
-    "heedful_look", "heedful_rewind", "heedful_free_search", "heedful_guess", "heedful_states",
+    "heedful_look", "heedful_rewind", "heedful_restart", "heedful_free_search", "heedful_guess", "heedful_states",
     "heedful_new_output", "heedful_free_output", "heedful_logits", "heedful_best",
 )  # fmt: skip
 _COMPILER_SECONDS = 600  # it takes ten, and a minute on a busy machine

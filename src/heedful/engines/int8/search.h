@@ -208,6 +208,15 @@ struct Search {
         for (long row = 0; row < num_rows; ++row) row_of[row].length = lengths[row];
     }
 
+    // Begin again with an empty row for each of these sentences, of those that were read.
+    void restart(const int64_t* sentences, long rows) {
+        if (rows > max_rows) throw std::invalid_argument("no room for so many rows");
+        for (long row = 0; row < rows; ++row)
+            if (sentences[row] < 0 || sentences[row] + 1 >= long(starts.size())) throw std::invalid_argument("never read");
+        for (long row = 0; row < rows; ++row) row_of[row] = {sentences[row], 0};
+        num_rows = rows;
+    }
+
     // Find places for so many lines. What no row has in its list any more may be written over; that is looked for only
     // when there are not enough places left that were never used, which without rewinding does not happen.
     const int32_t* take_places(long lines) {

@@ -123,6 +123,11 @@ int32_t heedful_states(void* search, const int64_t* tokens, int64_t rows, int64_
     });
 }
 
+// sentences [rows], each one of those that were read.
+int32_t heedful_restart(void* search, const int64_t* sentences, int64_t rows) {
+    return status_of([&] { static_cast<Search*>(search)->restart(sentences, rows); });
+}
+
 // lengths [rows], none above what the row has written.
 int32_t heedful_rewind(void* search, const int64_t* lengths) {
     return status_of([&] { static_cast<Search*>(search)->rewind(lengths); });

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from heedful.decoding import KeptReading
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.models.interfaces import EncoderDecoder
 from heedful.tasks.translation.alignment import Link, links_between, quick_looks
@@ -40,10 +41,13 @@ class Aligner:
         back = language if (into, language) in self.directions.pairs and self.tokenizer.languages else None
         return tuple(link_words(self.modules(), self.tokenizer, text, translation, (into, back)))
 
-    def links_of_all(self, units: Sequence[Unit], texts: Sequence[str]) -> list[Sequence[WordLink]]:
-        """Link the words of units with those of their translations, fast rather than well."""
+    def links_of_all(
+        self, units: Sequence[Unit], texts: Sequence[str], reading: KeptReading | None = None
+    ) -> list[Sequence[WordLink]]:
+        """Link the words of units, read before or not, with those of their translations, fast rather than well."""
         pairs = list(zip(units, texts, strict=True))
         if self.engine is None:
             return [self.word_links(unit, unit.text, text) for unit, text in pairs]
-        looks = quick_looks(self.engine, self.tokenizer, [(unit.text, unit.steps[0]) for unit in units], texts)
+        sources = [(unit.text, unit.steps[0]) for unit in units]
+        looks = quick_looks(self.engine, self.tokenizer, sources, texts, reading)
         return [words_looked_at(look, unit.text, text) for look, (unit, text) in zip(looks, pairs, strict=True)]

@@ -7,10 +7,12 @@ left out. Knows tokenizers and models; knows no search.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
 
+from heedful.decoding import KeptReading
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.models.attention_weights import forced_pass
 from heedful.models.interfaces import EncoderDecoder
@@ -90,7 +92,11 @@ def attention_between(
 
 
 def quick_looks(
-    engine: Int8Transformer, tokenizer: Tokenizer, sources: Sequence[tuple[str, str | None]], targets: Sequence[str]
+    engine: Int8Transformer,
+    tokenizer: Tokenizer,
+    sources: Sequence[tuple[str, str | None]],
+    targets: Sequence[str],
+    reading: KeptReading | None = None,
 ) -> list[Looks]:
     """Let the engine look from translations at their texts, each with the language it is translated into."""
     if not sources:
@@ -100,7 +106,9 @@ def quick_looks(
     output_ids = [tokenizer.encode_target(target) for target in targets]
     source_ids, source_mask = padded([[token.id for token in tokens] for tokens in read], tokenizer.pad_id)
     input_ids, _ = padded([[tokenizer.bos_id, *ids[:-1]] for ids in output_ids], tokenizer.pad_id)
-    weights = engine.looks(source_ids, source_mask, input_ids)  # [batch, target_len, source_len]
+    start = engine.start if reading is None else partial(reading.start, engine)
+    state = start(source_ids, source_mask, max_rows=len(source_ids), max_len=input_ids.size(1))
+    weights = engine.looks(state, input_ids, source_ids.size(1))  # [batch, target_len, source_len]
     return [
         Looks(tokens, _spans(target_tokens(tokenizer, ids), target), here[: len(ids), : len(tokens)])
         for tokens, ids, target, here in zip(read, output_ids, targets, weights, strict=True)

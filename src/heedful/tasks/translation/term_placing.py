@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from heedful.decoding import Hypothesis
+from heedful.decoding import Beginning, Hypothesis
 from heedful.tasks.translation.aligner import Aligner
 from heedful.tasks.translation.glossary import find_sources, occurrences
 from heedful.tasks.translation.plan import Unit
@@ -22,10 +22,13 @@ from heedful.text.tokenizer import Tokenizer
 from heedful.text.words import UNIT, is_unspaced
 
 Span = tuple[int, int]
+Start = tuple[Beginning, Sequence[int]]
+"""What was written before, and the tokens that must follow it."""
 
 _IMPROBABLE = -9.0
 """The log-probability of a token of a term below which it is doubtful that the term stands where it belongs. Of -6, -9,
--12 and -100 the nearest to zero that costs no BLEU on 497 validation sentences with words of their references."""
+-12 and -100 the nearest to zero that costs no BLEU on 497 validation sentences with words of their references, whether
+the beam is one (50.47, 50.62, 50.62, 50.62) or four (51.28, then 51.16)."""
 
 _MOST_GROWTH = 1.3
 """So many times the words may stand beside a term that stood there before."""
@@ -39,8 +42,8 @@ class TermPlacer:
     """Puts terms into translations that were written without them."""
 
     tokenizer: Tokenizer
-    search: Callable[[Sequence[Unit], Sequence[Sequence[int]]], list[Hypothesis]]
-    """Translates units freely, each behind a beginning of so many tokens."""
+    search: Callable[[Sequence[Unit], Sequence[Start]], list[Hypothesis]]
+    """Translates units freely, each from its start on."""
 
     align: Callable[[Sequence[Unit], Sequence[str]], Sequence[Sequence[WordLink]]]
     """Links the words of units with those of their translations."""
@@ -71,7 +74,9 @@ class TermPlacer:
         """Translate units freely; what lacks terms was found so."""
         drafts = list(found)
         bound = [number for number, unit in enumerate(units) if not self.missing(unit, found[number])]
-        for number, draft in zip(bound, self.search([units[it] for it in bound], [()] * len(bound)), strict=True):
+        for number, draft in zip(
+            bound, self.search([units[it] for it in bound], [(Beginning(), ())] * len(bound)), strict=True
+        ):
             drafts[number] = draft
         return drafts
 
@@ -95,13 +100,13 @@ class TermPlacer:
         found: list[Hypothesis | None] = [None] * len(units)
         for is_whole in (False, True):  # at first what follows the term is written again
             rows = [
-                (number, change, ids)
+                (number, change, start)
                 for number, some in enumerate(changes)
                 if found[number] is None
                 for change in some
-                if (ids := self._beginning(change, is_whole)) and len(ids) < self.max_length(units[number].source_ids)
+                if (start := self._start(change, drafts[number], is_whole)) and self._fits(start, units[number])
             ]
-            results = self.search([units[number] for number, _, _ in rows], [ids for _, _, ids in rows])
+            results = self.search([units[number] for number, _, _ in rows], [start for _, _, start in rows])
             for (number, change, _), result in zip(rows, results, strict=True):
                 best = found[number]
                 is_better = best is None or result.score > best.score
@@ -123,10 +128,17 @@ class TermPlacer:
         place, number = min(places)
         return [_Change(text, place, form) for form in unit.wishes.terms[number]]
 
-    def _beginning(self, change: "_Change", is_whole: bool) -> list[int]:
-        """Return the tokens of a changed draft up to the term, or of all of it; none if they cannot be written."""
+    def _start(self, change: "_Change", draft: Hypothesis, is_whole: bool) -> Start | None:
+        """Return the tokens of a changed draft up to the term, or of all of it; None if they cannot be written."""
         ids = self.tokenizer.encode_target(change.before + change.form + (change.after if is_whole else ""))[:-1]
-        return [] if self.tokenizer.unk_id in ids else ids
+        if self.tokenizer.unk_id in ids:
+            return None
+        differing = (place for place, pair in enumerate(zip(ids, draft.token_ids, strict=False)) if pair[0] != pair[1])
+        end = next(differing, min(len(ids), len(draft.token_ids)))
+        return Beginning(ids[:end], draft.token_log_probs[:end]), ids[end:]
+
+    def _fits(self, start: Start, unit: Unit) -> bool:
+        return len(start[0].token_ids) + len(start[1]) < self.max_length(unit.source_ids)
 
     def missing(self, unit: Unit, found: Hypothesis) -> list[int]:
         """Return the terms, by their numbers, that a translation lacks."""

@@ -8,12 +8,21 @@ the others. This file wires the tokenizer and the generator; it knows neither fr
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import torch
 
 from heedful.config.training import DecodingConfig
-from heedful.decoding import Decodable, Generator, Hypothesis, Recorder, SearchRequest, Stepwise, Term, searched_model
+from heedful.decoding import (
+    Decodable,
+    Generator,
+    Hypothesis,
+    Recorder,
+    SearchRequest,
+    Stepwise,
+    Term,
+    searched_model,
+)
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.engines.int8.output import Int8Recurrent
 from heedful.errors import UserError
@@ -30,9 +39,10 @@ from heedful.tasks.translation.plan import Planner, TextPlan, Unit
 from heedful.tasks.translation.request import MinimumRisk, TranslationRequest, one_request
 from heedful.tasks.translation.review import PairScorer, Reviewer
 from heedful.tasks.translation.spelling import spelled
-from heedful.tasks.translation.term_placing import TermPlacer, wishes_after, wishing
+from heedful.tasks.translation.term_placing import wishes_after, wishing
+from heedful.tasks.translation.term_search import Piece, TermSearch, piece_of
 from heedful.tasks.translation.translated import TranslatedUnit, Translation, assemble_all, combined
-from heedful.tasks.translation.wishes import NO_WISHES, continuation_ids
+from heedful.tasks.translation.wishes import continuation_ids
 from heedful.tasks.translation.word_alignment import composed
 from heedful.text.fixed_parts import Masked, mask_fixed_parts
 from heedful.text.tokenizer import Tokenizer
@@ -168,14 +178,12 @@ class Translator:
         *,
         beam_size: int | None = None,
         prefix_ids: Sequence[int] = (),
+        terms: Sequence[Term] = (),
         recorder: Recorder | None = None,
     ) -> Hypothesis:
-        """Search for the translation of one encoded text, by the rules that hold for every text.
-
-        It begins with `prefix_ids`; `recorder` is told about every step of the search.
-        """
+        """Search for the translation of one encoded text that begins with `prefix_ids` and has the terms."""
         request = replace(self._search_request(TranslationRequest(beam_size=beam_size)), recorder=recorder)
-        return self._generate([_Piece(source_ids, prefix_ids)], request)[0][0]
+        return self._generate([Piece(source_ids, prefix_ids, terms)], request)[0][0]
 
     @property
     def engine(self) -> Literal["float", "int8"]:
@@ -231,7 +239,7 @@ class Translator:
         done = translate_keeping(
             units,
             encode=lambda readings, languages: planner.encode([reading.text for reading in readings], languages),
-            search=lambda some: self._search(some, request),
+            search=lambda some: self.search_units(some, request),
             spell=self.translated,
             translate_masked=lambda masked, unit: self._translate_masked(masked, unit, request),
             align=self._aligner.token_links,
@@ -294,43 +302,18 @@ class Translator:
         is_able = isinstance(model, EncoderDecoder | Int8Recurrent) or self.reference is not None
         return Aligner(self.tokenizer, self.directions, lambda: self.readable_model, is_able, engine)
 
-    def _search(self, units: Sequence[Unit], request: TranslationRequest) -> list[list[Hypothesis]]:
+    def search_units(self, units: Sequence[Unit], request: TranslationRequest) -> list[list[Hypothesis]]:
         """Search for the translations of units by their first steps, as many of each as are wanted."""
         rules = self._search_request(request)
         if rules.way is None and rules.n_best == 1 and any(unit.wishes.terms for unit in units):
-            found = self._search_terms(units, rules)
+            found = TermSearch(
+                self.tokenizer, self._aligner, self._generate_all, self._batches, self._max_length
+            ).search(units, rules)
         else:
-            found = self._generate_all([self._piece(unit) for unit in units], rules)
+            found = self._generate_all([piece_of(unit, self.tokenizer) for unit in units], rules)
         if isinstance(request.way, MinimumRisk):
             found = [self._least_risk(it, unit, request) for it, unit in zip(found, units, strict=True)]
         return found
-
-    def _search_terms(self, units: Sequence[Unit], rules: SearchRequest) -> list[list[Hypothesis]]:
-        """Search for translations with terms: where they are probable, where they belong, or wherever they can be."""
-
-        def search(some: Sequence[Unit], prefixes: Sequence[Sequence[int]]) -> list[Hypothesis]:
-            pieces = [_Piece(unit.source_ids, ids) for unit, ids in zip(some, prefixes, strict=True)]
-            return [one[0] for one in self._generate_all(pieces, rules)]
-
-        pieces = [self._piece(unit) for unit in units]
-        if not self._aligner.is_able:
-            return self._generate_all(pieces, rules)
-        found = self._generate_all(pieces, replace(rules, may_lack_terms=True))
-        placer = TermPlacer(self.tokenizer, search, self._aligner.links_of_all, self._max_length)
-        placer.improve(units, found)
-        lacking = [
-            number
-            for number, piece in enumerate(pieces)
-            if piece.terms and placer.missing(units[number], found[number][0])
-        ]
-        for number, one in zip(lacking, self._generate_all([pieces[it] for it in lacking], rules), strict=True):
-            found[number] = one
-        return found
-
-    def _piece(self, unit: Unit) -> "_Piece":
-        if len(unit.steps) > 1 or unit.wishes is NO_WISHES:
-            return _Piece(unit.source_ids)
-        return _Piece(unit.source_ids, unit.wishes.prefix_ids(self.tokenizer), unit.wishes.term_ids(self.tokenizer))
 
     def _least_risk(self, found: list[Hypothesis], unit: Unit, request: TranslationRequest) -> list[Hypothesis]:
         """Order what was found for a unit by its risk, and keep what is wanted."""
@@ -346,7 +329,7 @@ class Translator:
         positions = self.traits.max_positions
         return limit if positions is None else min(limit, positions)
 
-    def _generate_all(self, pieces: Sequence["_Piece"], request: SearchRequest) -> list[list[Hypothesis]]:
+    def _generate_all(self, pieces: Sequence[Piece], request: SearchRequest) -> list[list[Hypothesis]]:
         """Search for every piece, neighbours in length together, and give the results in the order of `pieces`."""
         parts = [piece.source_ids for piece in pieces]
         free = [number for number, piece in enumerate(pieces) if not piece.terms]
@@ -363,11 +346,13 @@ class Translator:
             yield [numbers[place] for place in batch]
 
     @torch.inference_mode()
-    def _generate(self, pieces: Sequence["_Piece"], request: SearchRequest) -> list[list[Hypothesis]]:
+    def _generate(self, pieces: Sequence[Piece], request: SearchRequest) -> list[list[Hypothesis]]:
         source_ids, source_mask = padded([piece.source_ids for piece in pieces], self.tokenizer.pad_id)
         prefix_ids = [piece.prefix_ids for piece in pieces]
         max_lengths = [self._max_length(piece.source_ids) for piece in pieces]
         request = replace(request, max_lengths=max_lengths, prefix_ids=prefix_ids if any(prefix_ids) else None)
+        if any(piece.beginning.token_ids for piece in pieces):
+            request = replace(request, beginnings=[piece.beginning for piece in pieces])
         if pieces[0].terms:
             terms = [piece.terms for piece in pieces]
             request = replace(request, terms=terms, continuation_ids=continuation_ids(self.tokenizer))
@@ -381,11 +366,3 @@ class Translator:
         """Spell what was found for a unit, and look whether it is doubtful."""
         calibration, least = self.traits.calibration.of(unit.direction), self.traits.low_confidence
         return spelled(unit, hypotheses, self.tokenizer, calibration, least)
-
-
-class _Piece(NamedTuple):
-    """What is searched for: the tokens that are read, those an output must begin with, and what it must contain."""
-
-    source_ids: Sequence[int]
-    prefix_ids: Sequence[int] = ()
-    terms: Sequence[Term] = ()
