@@ -83,7 +83,7 @@ class Speculative:
     def generate(self, source_ids: Tensor, source_mask: Tensor, request: SearchRequest) -> list[list[Hypothesis]]:
         """Search for the best outputs of source_ids where source_mask, both [batch, source_len]."""
         request.check_batch(len(source_ids))
-        is_plain = request.terms is None and request.recorder is None
+        is_plain = request.terms is None and request.recorder is None and request.beginnings is None
         is_sample = isinstance(request.way, Sampling)
         rows = len(source_ids) * (request.n_best if is_sample else request.beam_size)
         if not 0 < rows <= self.max_rows or not is_plain:

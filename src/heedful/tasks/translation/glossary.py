@@ -91,17 +91,16 @@ def _compiled(words: str) -> "re.Pattern[str]":
     return re.compile(_as_pattern(_one_space(words)))
 
 
-def find_sources(sources: Sequence[str], text: str) -> list[tuple[int, int] | None]:
-    """Return the characters of a text at which each source stands first, not as a part of a longer one."""
-    first: dict[str, tuple[int, int]] = {}
+def find_sources(sources: Sequence[str], text: str) -> list[list[tuple[int, int]]]:
+    """Return the characters of a text at which each source stands, but not as a part of a longer one."""
+    found: dict[str, list[tuple[int, int]]] = {}
     taken: list[tuple[int, int]] = []
     for source in sorted(sources, key=len, reverse=True):
         spans = [match.span() for match in _compiled(source).finditer(text)]
         spans = [span for span in spans if not any(span[0] < end and start < span[1] for start, end in taken)]
-        if spans:
-            first[source] = spans[0]
-            taken += spans
-    return [first.get(source) for source in sources]
+        found[source] = spans
+        taken += spans
+    return [found[source] for source in sources]
 
 
 def occurrences(words: str, text: str) -> int:

@@ -54,12 +54,17 @@ class TermPlacer:
     def improve(self, units: Sequence[Unit], found: list[list[Hypothesis]]) -> None:
         """Replace what was found for units where a term is doubtful by what has it where it belongs."""
         doubtful = [
-            number for number, unit in enumerate(units) if _is_known(unit) and self.is_doubtful(unit, found[number][0])
+            number
+            for number, unit in enumerate(units)
+            if _is_known(unit) and (self.is_doubtful(unit, found[number][0]) or self._is_short(unit, found[number][0]))
         ]
         drafts = self._drafts([units[number] for number in doubtful], [found[number][0] for number in doubtful])
         better = self.translate([units[number] for number in doubtful], drafts)
         for number, one in zip(doubtful, better, strict=True):
-            if one is not None:
+            unit, before = units[number], found[number][0]
+            if one is not None and (
+                self.is_doubtful(unit, before) or self._count(unit, one) > self._count(unit, before)
+            ):
                 found[number] = [one]
 
     def is_doubtful(self, unit: Unit, found: Hypothesis) -> bool:
@@ -81,17 +86,22 @@ class TermPlacer:
         return drafts
 
     def translate(self, units: Sequence[Unit], drafts: Sequence[Hypothesis]) -> list[Hypothesis | None]:
-        """Put terms that have sources into free translations; None where this way does not lead to all of a unit."""
-        found: list[Hypothesis | None] = list(drafts)
-        for _ in range(max((len(unit.wishes.terms) for unit in units), default=0)):
-            lacking = [number for number, it in enumerate(found) if it and self.missing(units[number], it)]
+        """Put terms that have sources into free translations; None where this way does not lead to all of a unit.
+
+        A term whose source stands there several times is put in as often, where it is known what became of it.
+        """
+        found = list(drafts)
+        is_open = [True] * len(units)
+        for _ in range(max((sum(map(len, _spans_of(unit))) for unit in units), default=0)):
+            lacking = [
+                number for number, it in enumerate(found) if is_open[number] and self._is_short(units[number], it)
+            ]
             if not lacking:
                 break
-            written = [it for number in lacking if (it := found[number]) is not None]
-            better = self._replaced([units[number] for number in lacking], written)
+            better = self._replaced([units[number] for number in lacking], [found[number] for number in lacking])
             for number, it in zip(lacking, better, strict=True):
-                found[number] = it
-        return [it if it and not self.missing(unit, it) else None for unit, it in zip(units, found, strict=True)]
+                found[number], is_open[number] = (it, True) if it is not None else (found[number], False)
+        return [None if self.missing(unit, it) else it for unit, it in zip(units, found, strict=True)]
 
     def _replaced(self, units: Sequence[Unit], drafts: Sequence[Hypothesis]) -> list[Hypothesis | None]:
         """Put the leftmost of the missing terms into each draft; None where no way to do so is found."""
@@ -117,11 +127,13 @@ class TermPlacer:
     def _changes(self, unit: Unit, draft: Hypothesis, links: Sequence[WordLink]) -> list["_Change"]:
         """Return the ways to put the leftmost of the missing terms into a draft, one for each of its forms."""
         text = self._text(draft)
-        spans = find_sources(unit.wishes.sources, unit.text)
         places = [
             (place, number)
-            for number in self.missing(unit, draft)
-            if (place := place_of(spans[number], text, links)) is not None
+            for number, (spans, forms) in enumerate(zip(_spans_of(unit), unit.wishes.terms, strict=True))
+            if _num_written(forms, text) < len(spans)
+            for span in spans
+            if (place := place_of(span, text, links)) is not None
+            and not any(occurrences(form, text[slice(*place)]) for form in forms)
         ]
         if not places:
             return []
@@ -146,6 +158,15 @@ class TermPlacer:
         terms = enumerate(unit.wishes.terms)
         return [number for number, forms in terms if not any(occurrences(form, text) for form in forms)]
 
+    def _is_short(self, unit: Unit, found: Hypothesis) -> bool:
+        """Say whether a translation has a term less often than the text has its source."""
+        text = self._text(found)
+        pairs = zip(unit.wishes.terms, _spans_of(unit), strict=True)
+        return any(_num_written(forms, text) < len(spans) for forms, spans in pairs)
+
+    def _count(self, unit: Unit, found: Hypothesis) -> int:
+        return sum(_num_written(forms, self._text(found)) for forms in unit.wishes.terms)
+
     def _text(self, found: Hypothesis) -> str:
         return self.tokenizer.decode_target(found.token_ids)
 
@@ -163,7 +184,8 @@ def wishes_after(unit: Unit, found: TranslatedUnit, aligner: Aligner) -> Wishes:
     if not wishes.sources or not aligner.is_able:
         return wishes
     links = aligner.word_links(unit, found.source, found.text)
-    places = [place_of(span, found.text, links) for span in find_sources(wishes.sources, found.source)]
+    spans = find_sources(wishes.sources, found.source)
+    places = [place_of(some[0] if some else None, found.text, links) for some in spans]
     sources = tuple(found.text[slice(*place)] for place in places if place is not None)
     return replace(wishes, sources=sources if len(sources) == len(places) else ())
 
@@ -173,7 +195,17 @@ def _is_known(unit: Unit) -> bool:
     wishes = unit.wishes
     is_last = len(unit.steps) == 1 and not wishes.prefix and bool(wishes.terms)
     is_whole = is_last and len(wishes.sources) == len(wishes.terms)
-    return is_whole and None not in find_sources(wishes.sources, unit.text)
+    return is_whole and all(_spans_of(unit))
+
+
+def _spans_of(unit: Unit) -> list[list[Span]]:
+    """Return where the sources of a unit's terms stand in its text."""
+    return find_sources(unit.wishes.sources, unit.text)
+
+
+def _num_written(forms: Sequence[str], text: str) -> int:
+    """Count how often a text has a term, in whatever form."""
+    return max((occurrences(form, text) for form in forms), default=0)
 
 
 def _least_log_prob(form: tuple[int, ...], found: Hypothesis) -> float:

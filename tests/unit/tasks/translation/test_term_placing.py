@@ -44,9 +44,10 @@ IMPROBABLE = [
         ["computer\tRechenknecht"],
         "Ich brauche einen neuen Rechenknecht für meine Arbeit.",
     ),
+    ("en", "de", "The dog sees another dog.", ["dog\tKöter"], "Der Köter sieht einen anderen Köter."),
     ("de", "fr", "Der Hund schläft.", ["Hund\tclebs"], "Le clebs dort."),
 ]
-"""In the middle, two of them, one inside another, at the beginning, of several tokens, through English."""
+"""In the middle, two of them, one inside another, at the beginning, of several tokens, twice, through English."""
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
@@ -94,7 +95,11 @@ def test_the_engine_looks_where_its_reference_looks(bundled: Translator) -> None
 
 
 def test_sources_are_found_but_not_inside_longer_ones() -> None:
-    assert find_sources(["york", "new york", "paris"], "New York is not York.") == [(16, 20), (0, 8), None]
+    assert find_sources(["york", "new york", "paris"], "New York is not York, York.") == [
+        [(16, 20), (22, 26)],
+        [(0, 8)],
+        [],
+    ]
     assert occurrences("Hund", "Hund, Hunde und Hund") == 2
 
 
