@@ -92,7 +92,13 @@ def _insertions(parts: Sequence[LeftOut], source: str, target: str, links: Seque
                 limits[-1] = (max(low, spans[number][1]), high, last)  # what follows stands behind it
         else:
             place = min(max(_place(one.place, source, target, links), low), high)
-            yield _Insertion(place, number, one.part if is_tag(one.part) else _spaced(one.part, target, place))
+            is_close = is_tag(one.part) and not _stands_apart(one.place, source)
+            yield _Insertion(place, number, one.part if is_close else _spaced(one.part, target, place))
+
+
+def _stands_apart(place: int, source: str) -> bool:
+    """Say whether white space stands beside a place: a tag there may stand for something that is read as a word."""
+    return source[max(place - 1, 0) : place].isspace() or source[place : place + 1].isspace()
 
 
 def _outside(one: _Insertion, closed: Sequence[tuple[int, int]]) -> _Insertion:

@@ -37,6 +37,7 @@ def put_back(source: str, target: str, words: list[tuple[str, str]]) -> str:
         ),
         ("I love 😀 it.", "Ich liebe es.", [("love", "liebe"), ("it", "es")], "Ich liebe 😀 es."),
         ("One<br/>two.", "Eins zwei.", [("One", "Eins"), ("two", "zwei")], "Eins <br/>zwei."),
+        ("The <x/> objects.", "Die Objekte.", [("The", "Die"), ("objects", "Objekte")], "Die <x/> Objekte."),
         ("我 <b>爱</b> 你。", "I love you.", [("爱", "love")], "I <b>love</b> you."),
     ],
 )
