@@ -110,8 +110,8 @@ export function DigitsFigure({ figure }) {
       caption=${() => (figure.isMeasured ? said.measured : said.typed)}>${() => (figure.isMeasured
       ? html`<${Shares} data=${answer.data} names=${figure.networks} />`
       : html`
-        <label class="field">${said.read} <input inputmode="numeric" maxlength="12" value=${text}
-          onInput=${(event) => setText(event.target.value)} /></label>
+        <div class="tools"><label>${said.read} <input class="field" inputmode="numeric" maxlength="12" value=${text}
+          onInput=${(event) => setText(event.target.value)} /></label></div>
         ${figure.networks.map((name) => html`<${Written}
           key=${name} name=${name} read=${digits} written=${found[name].written} />`)}
         ${looks.length > 0 && digits.length > 0 && html`<${Heat} weights=${looks} label=${said.looks}
