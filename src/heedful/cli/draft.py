@@ -26,7 +26,7 @@ def draft(
 
     The translator translates sources of the training corpora of CONFIG, and the
     network learns to go on from what it computed. OUT is the same model, with
-    the network beside it: translations stay the same, --fast makes them quicker.
+    the network beside it: with --fast the same translations need fewer passes.
     """
     from heedful.config.load import load_config
     from heedful.tasks.translation.drafting import DraftingRules, add_drafter
