@@ -1,7 +1,7 @@
 """`heedful demo`: what the bundled models can do, or, with --train, a small model trained before your eyes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -112,16 +112,23 @@ def _show_texts(page: Page, shown: "Demonstration") -> None:
     from heedful.demo.bundled import LANGUAGES
 
     page.heading("Whole texts")
-    page.say("A letter, a piece of news and a technical text, as the model has them: mistakes are left in.")
+    page.say(
+        "A letter, a piece of news and a technical text, as the model has them: mistakes are left in, doubts said."
+    )
     for name, translations in shown.texts.items():
         page.texts(
             name,
             [
                 (LANGUAGES["en"], translations[0].source),
-                *((f"into {LANGUAGES[it.target_language or '']}", it.text) for it in translations[:3]),
-                *((f"from {LANGUAGES[it.source_language or '']}", it.text) for it in translations[3:]),
+                *(row for it in translations[:3] for row in _rows(f"into {LANGUAGES[it.target_language or '']}", it)),
+                *(row for it in translations[3:] for row in _rows(f"from {LANGUAGES[it.source_language or '']}", it)),
             ],
         )
+
+
+def _rows(title: str, translation: "Translation") -> Iterator[tuple[str, str]]:
+    yield title, translation.text
+    yield from (("warning", warning.message) for warning in translation.warnings)
 
 
 def _show_others(page: Page, shown: "Demonstration") -> None:
