@@ -8,8 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-# Tests wait for processes, browsers and clocks: three test processes with one thread each keep two cores busy.
-TEST_WORKERS ?= 3
+# Two test processes with one thread each keep two cores busy; a third gains little, and tests of promised times suffer.
+TEST_WORKERS ?= 2
 COVERING := tests/unit/training tests/unit/data tests/unit/decoding tests/unit/serving \
   tests/properties/test_data_batching.py tests/properties/test_data_stream.py tests/properties/test_decoding_search.py \
   tests/properties/test_decoding_transformer.py tests/properties/test_training_faults.py

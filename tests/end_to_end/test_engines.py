@@ -23,7 +23,8 @@ def sources(small_run: SmallRun) -> list[str]:
 def test_int8_translates_as_fp32_does(small_run: SmallRun, sources: list[str], beam_size: int) -> None:
     """After seconds of training two words may be all but equally probable: a few lines may differ, their scores hardly.
 
-    Greedy search may leave such a fork for a worse end, so there only lines with the same text are compared.
+    A search, with a beam as well, may leave such a fork for a worse end, so line by line only those with the same text
+    are compared; over all lines neither engine finds better ends than the other.
     """
     exact, rounded = (
         load(small_run.run, device="cpu", quantize=quantize).translate_detailed(sources, beam_size=beam_size)
@@ -31,7 +32,8 @@ def test_int8_translates_as_fp32_does(small_run: SmallRun, sources: list[str], b
     )
     pairs = list(zip(exact, rounded, strict=True))
     assert sum(a.text == b.text for a, b in pairs) >= 0.9 * len(sources)
-    assert all(abs(a.score - b.score) < 0.2 for a, b in pairs if beam_size > 1 or a.text == b.text)
+    assert all(abs(a.score - b.score) < 0.2 for a, b in pairs if a.text == b.text)
+    assert abs(sum(a.score - b.score for a, b in pairs)) < 0.02 * len(pairs)
     assert len({translation.text for translation in exact}) > 0.9 * len(sources), "they should say something"
 
 
