@@ -18,21 +18,8 @@ from heedful.insight.attention_cell import open_cell
 from heedful.insight.wire import from_array
 from heedful.tasks.translation.load import load_translator
 from tests.support.commands import Command
-from tests.support.family_run import TEXT, ask_about_text, trained
+from tests.support.family_run import HOSTILE, TEXT, ask_about_text, trained
 from tests.support.traced_sentence import layers_of
-
-HOSTILE = [
-    "",
-    " ",
-    "\t",
-    "🙂🙂🙂",
-    "ten\u2028houses",
-    "a\u0000b",
-    "ten " * 400,
-    "１０ houses",
-    "\u202eten",
-    "zehn Häuser?!",
-]
 
 
 @pytest.fixture(scope="module")

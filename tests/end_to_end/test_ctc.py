@@ -14,20 +14,8 @@ from heedful.models.nonautoregressive import CtcModel, Written
 from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.request import TranslationRequest
 from tests.support.commands import Command
-from tests.support.family_run import TEXT, ask_about_text
+from tests.support.family_run import HOSTILE, TEXT, ask_about_text
 
-HOSTILE = [
-    "",
-    " ",
-    "\t",
-    "🙂🙂🙂",
-    "ten\u2028houses",
-    "a\u0000b",
-    "ten " * 400,
-    "１０ houses",
-    "\u202eten",
-    "zehn Häuser?!",
-]
 NUMBERS = [("two", "zwei"), ("three", "drei"), ("four", "vier"), ("five", "fünf"), ("six", "sechs"),
            ("seven", "sieben"), ("eight", "acht"), ("nine", "neun"), ("ten", "zehn"), ("eleven", "elf"),
            ("twelve", "zwölf")]  # fmt: skip

@@ -18,6 +18,18 @@ from tests.support.tiny_models import make_model
 from tests.support.traced_sentence import answer
 
 TEXT = "ten houses"
+HOSTILE = [
+    "",
+    " ",
+    "\t",
+    "🙂🙂🙂",
+    "ten\u2028houses",
+    "a\u0000b",
+    "ten " * 400,
+    "１０ houses",
+    "\u202eten",
+    "zehn Häuser?!",
+]
 _NUM_LAYERS = {"recurrent": 1, "convolutional": 2}
 
 

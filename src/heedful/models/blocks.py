@@ -8,9 +8,8 @@ from heedful.config.models import CtcConfig, TransformerConfig
 from heedful.nn import positions
 from heedful.nn.embedding import TokenEmbedding
 from heedful.nn.layers import DecoderLayer, EncoderLayer
-from heedful.nn.parallel_layers import ParallelDecoderLayer
 
-LayerT = TypeVar("LayerT", EncoderLayer, DecoderLayer, ParallelDecoderLayer)
+LayerT = TypeVar("LayerT", EncoderLayer, DecoderLayer)
 
 
 def build_embeddings(

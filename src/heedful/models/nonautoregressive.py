@@ -19,9 +19,8 @@ from heedful.models.collapsed_prefixes import CollapsedPrefixes
 from heedful.models.interfaces import AttentionUse, EncoderDecoder
 from heedful.models.transformer import Encoder
 from heedful.nn.embedding import OutputProjection
-from heedful.nn.layers import EncoderLayer
+from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.nn.masks import padding_mask
-from heedful.nn.parallel_layers import ParallelDecoderLayer
 
 
 class Written(NamedTuple):
@@ -53,9 +52,7 @@ class CtcModel(EncoderDecoder):
 
         encoder = [build_layer(EncoderLayer, config) for _ in range(config.num_encoder_layers)]
         self.encoder = Encoder(encoder, final_norm())
-        self.decoder = nn.ModuleList(
-            [build_layer(ParallelDecoderLayer, config) for _ in range(config.num_decoder_layers)]
-        )
+        self.decoder = nn.ModuleList([build_layer(DecoderLayer, config) for _ in range(config.num_decoder_layers)])
         self.decoder_norm = final_norm()
         tied_to = None if config.tying == "none" else self.target_embedding
         self.output_projection = OutputProjection(target_vocab_size, dim, bias=False, tied_to=tied_to)
@@ -77,7 +74,7 @@ class CtcModel(EncoderDecoder):
         states = self.dropout(self.target_positions(inputs))
         mask, memory_mask = padding_mask(real), padding_mask(source_mask)
         for layer in self.decoder:
-            states = layer(states, memory, mask, memory_mask)
+            states = layer(states, memory, memory_mask, mask, causal=False)
         refined: Tensor = states if self.decoder_norm is None else self.decoder_norm(states)
         return refined
 

@@ -108,7 +108,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Causal self-attention over the target, attention to the source, then the feed-forward network."""
+    """Self-attention over the target, as a rule causal, attention to the source, then the feed-forward network."""
 
     def __init__(
         self,
@@ -131,14 +131,23 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(dim, hidden_dim, activation, hidden_dropout)
         self.feed_forward_residual = residual(dim, dropout)
 
-    def forward(self, states: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        states: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor | None = None,
+        mask: Tensor | None = None,
+        *,
+        causal: bool = True,
+    ) -> Tensor:
         """Read target states [batch, target_len, dim] beside the encoder's output memory [batch, source_len, dim].
 
         memory_mask, True where the source may be attended to, broadcasts to [batch, heads, target_len, source_len].
-        No target mask is needed beyond causality: padding comes last, where no real position looks.
-        Returns [batch, target_len, dim].
+        No target mask is needed beyond causality: padding comes last, where no real position looks. Without it, as in
+        models that write all positions at once, mask says which are real; it broadcasts to
+        [batch, heads, target_len, target_len]. Returns [batch, target_len, dim].
         """
-        states = self.self_attention_residual(states, lambda x: self.self_attention(x, causal=True))
+        states = self.self_attention_residual(states, lambda x: self.self_attention(x, mask, causal=causal))
         states = self.cross_attention_residual(states, lambda x: self.cross_attention(x, memory, memory_mask))
         output: Tensor = self.feed_forward_residual(states, self.feed_forward)
         return output

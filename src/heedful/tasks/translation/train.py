@@ -17,7 +17,6 @@ from heedful.files import JsonValue
 from heedful.models.build import build_model
 from heedful.models.interfaces import EncoderDecoder
 from heedful.nn.layers import DecoderLayer, EncoderLayer
-from heedful.nn.parallel_layers import ParallelDecoderLayer
 from heedful.storage.cards import translator_card
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.folder_files import SpecialIds
@@ -41,7 +40,7 @@ class TranslationJob:
     data: TrainingData
     loss: LossModule[Batch]
     validator: Validator
-    compiled_layers = (EncoderLayer, DecoderLayer, ParallelDecoderLayer)
+    compiled_layers = (EncoderLayer, DecoderLayer)
 
     @classmethod
     def prepare(cls, config: TranslationRun, context: RunContext) -> Self:
