@@ -6,6 +6,7 @@ translate it. Each sentence has its own position, so that one that has ended mak
 same program runs in plain PyTorch: tests hold it against the model.
 """
 
+import importlib.util
 from dataclasses import dataclass
 
 import torch
@@ -15,7 +16,7 @@ from torch.nn import functional
 from heedful.engines.cuda.attention import attend_to_past, attend_to_source
 from heedful.engines.cuda.choice import ALLOWED, END, FORBIDDEN, best_allowed
 from heedful.engines.cuda.products import FusedProducts, PlainProducts, Products, Stream, normalized
-from heedful.engines.cuda.weights import LayerWeights, weights_in
+from heedful.engines.cuda.weights import LayerWeights, is_plain, weights_in
 from heedful.models.transformer import Transformer
 from heedful.nn.attention import attend_fused, join_heads, split_heads
 from heedful.nn.feed_forward import ACTIVATIONS
@@ -26,6 +27,14 @@ MAX_LEN = 2048
 
 _FEW_ROWS = 32
 """Up to so many rows a step goes the way of `FusedProducts`."""
+
+
+def can_replay(model: Transformer, *, half: bool) -> bool:
+    """Say whether this engine runs a model where it is: on a GPU for which kernels can be compiled."""
+    device = model.output_projection.weight.device
+    if device.type != "cuda" or not is_plain(model) or importlib.util.find_spec("triton") is None:
+        return False
+    return torch.cuda.get_device_capability(device) >= ((8, 0) if half else (7, 0))
 
 
 @dataclass(frozen=True)

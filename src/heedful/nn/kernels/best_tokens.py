@@ -13,7 +13,6 @@ import triton.language as tl
 from torch import Tensor
 
 _PIECE = 4096
-_LAST_ID = tl.constexpr(0x7FFFFFFF)
 
 
 def best_allowed(logits: Tensor, kinds: Tensor, steps: Tensor, min_length: int, count: int) -> tuple[Tensor, Tensor]:
@@ -76,8 +75,8 @@ def _best_of_piece(  # type: ignore[no-untyped-def]
     is_early = tl.load(steps + row // beam) < min_length
     values = tl.where((kind == 1) | ((kind == 2) & is_early), -float("inf"), values)
     bits = values.to(tl.int32, bitcast=True)
-    ordered = tl.where(bits < 0, bits ^ _LAST_ID, bits).to(tl.int64)
-    key = (ordered << 32) | (_LAST_ID - ids).to(tl.int64)
+    ordered = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits).to(tl.int64)
+    key = (ordered << 32) | (0x7FFFFFFF - ids).to(tl.int64)
     for number in tl.static_range(COUNT):
         best = tl.max(key, axis=0)
         tl.store(keys + at * COUNT + number, best)
@@ -107,7 +106,7 @@ def _best_of_row(  # type: ignore[no-untyped-def]
     for number in tl.static_range(COUNT):
         best = tl.max(key, axis=0)
         ordered = (best >> 32).to(tl.int32)
-        value = tl.where(ordered < 0, ordered ^ _LAST_ID, ordered).to(tl.float32, bitcast=True)
+        value = tl.where(ordered < 0, ordered ^ 0x7FFFFFFF, ordered).to(tl.float32, bitcast=True)
         tl.store(log_probs + row * COUNT + number, value - log_sum)
-        tl.store(found + row * COUNT + number, (_LAST_ID - (best & _LAST_ID)))
+        tl.store(found + row * COUNT + number, 0x7FFFFFFF - (best & 0x7FFFFFFF))
         key = tl.where(key == best, -0x7FFFFFFFFFFFFFFF, key)

@@ -103,7 +103,8 @@ def _past(  # type: ignore[no-untyped-def]
     highest = tl.sum(query * key.to(tl.float32))
     total = 1.0
     average = value.to(tl.float32)
-    for start in range(0, step, TILE):
+    start = 0
+    while start < step:
         place = start + tl.arange(0, TILE)
         is_past = place < step
         if MOVES:
@@ -121,6 +122,7 @@ def _past(  # type: ignore[no-untyped-def]
         total = total * shrink + tl.sum(weights, axis=0)
         average = average * shrink + tl.sum(weights[:, None] * values, axis=0)
         highest = higher
+        start += TILE
     at = averages + row * DIM + head * HEAD_DIM + feature
     tl.store(at, (average / total).to(averages.dtype.element_ty), mask=is_feature)
 
@@ -151,7 +153,8 @@ def _source(  # type: ignore[no-untyped-def]
     highest = _NOTHING
     total = 0.0
     average = tl.zeros([FEATURES], tl.float32)
-    for start in range(0, end, TILE):
+    start = 0
+    while start < end:
         place = start + tl.arange(0, TILE)
         is_seen = tl.load(is_real + sentence * source_len + place, mask=place < end, other=0).to(tl.int1)
         there = ((sentence * source_len + place) * DIM + head * HEAD_DIM)[:, None] + feature[None, :]
@@ -165,5 +168,6 @@ def _source(  # type: ignore[no-untyped-def]
         total = total * shrink + tl.sum(weights, axis=0)
         average = average * shrink + tl.sum(weights[:, None] * values, axis=0)
         highest = higher
+        start += TILE
     found = tl.where(total > 0.0, average / total, 0.0)
     tl.store(averages + own, found.to(averages.dtype.element_ty), mask=is_feature)
