@@ -22,9 +22,8 @@ from heedful.decoding.hypothesis import Hypothesis
 from heedful.decoding.protocol import Decodable
 from heedful.decoding.request import SearchRequest
 
-_BATCHES = (1, 4, 16, 64, 128, 256, 512)
 _LENGTHS = (32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
-"""Shapes that are recorded: places of a desk, positions of a source and of an output."""
+"""Positions of a source and of an output for which steps are recorded."""
 
 _MAX_BEAM = 16
 _MOST_BYTES = 8 << 30
@@ -41,6 +40,9 @@ class Recorded:
 
     batch_tokens: int = 1 << 18
     """Source tokens that are worth having together: those that wait take the places of those that end."""
+
+    places: tuple[int, ...] = (1, 4, 16, 64, 128, 256, 512)
+    """Sentences for which there may be places at a desk."""
 
     _desks: "OrderedDict[tuple[Any, ...], Desk]" = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -78,9 +80,8 @@ class Recorded:
         most = _MOST_BYTES
         if self.fixed.device.type == "cuda":
             most = min(most, (torch.cuda.mem_get_info(self.fixed.device)[0] + held) // 3)
-        batch = _at_least(num_sentences, _BATCHES)
-        while batch > 1 and batch * bytes_of_place > most:
-            batch = _BATCHES[_BATCHES.index(batch) - 1]
+        wanted = _at_least(num_sentences, self.places)
+        batch = max(size for size in self.places if size <= wanted and (size * bytes_of_place <= most or size == self.places[0]))
         key = (rules, batch, source_len, max_len)
         if key not in self._desks:
             while self._desks and held + batch * bytes_of_place > most:
