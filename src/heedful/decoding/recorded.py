@@ -157,8 +157,10 @@ class _Search:
             for some, taken in unread:  # put together while the device is busy
                 self._keep(some, taken)
             ended, steps = desk.look(list(seated))
-            if self._request.on_tokens is not None and self._request.beam_size == 1:
-                self._tell(desk, seated, steps)
+            if self._is_heard:
+                written = desk.written(list(seated), max(steps.values()))
+                for place, token_ids in zip(seated, written, strict=True):
+                    self._tell(seated[place], token_ids[: steps[place]])
             unread = []
             if ended:
                 unread = [([seated.pop(place) for place in ended], desk.take(ended, max(steps[it] for it in ended)))]
@@ -178,14 +180,19 @@ class _Search:
         )
 
     def _keep(self, sentences: list[int], taken: Taken) -> None:
-        self._found |= zip(sentences, taken.hypotheses(self._request.length_penalty), strict=True)
+        """Put together what was found, and tell the last tokens of those that were listened to."""
+        for sentence, found in zip(sentences, taken.hypotheses(self._request.length_penalty), strict=True):
+            self._found[sentence] = found
+            if self._is_heard:
+                self._tell(sentence, found[0].token_ids)
 
-    def _tell(self, desk: Desk, seated: dict[int, int], steps: dict[int, int]) -> None:
-        """Say what greedy searches have written since the last time."""
-        assert self._request.on_tokens is not None
-        written = desk.written(list(seated), max(steps.values()))
-        for (place, sentence), token_ids in zip(seated.items(), written, strict=True):
-            news = token_ids[self._num_told.get(sentence, 0) : steps[place]]
-            self._num_told[sentence] = steps[place]
-            if news:
-                self._request.on_tokens(sentence, news)
+    @property
+    def _is_heard(self) -> bool:
+        return self._request.on_tokens is not None and self._request.beam_size == 1
+
+    def _tell(self, sentence: int, token_ids: list[int]) -> None:
+        """Say what a greedy search has written since the last time."""
+        news = token_ids[self._num_told.get(sentence, 0) :]
+        self._num_told[sentence] = len(token_ids)
+        if news and self._request.on_tokens is not None:
+            self._request.on_tokens(sentence, news)
