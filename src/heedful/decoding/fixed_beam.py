@@ -87,6 +87,11 @@ class FixedBeam:
 
     def choose(self, log_probs: Tensor, ids: Tensor) -> None:
         """Go on by the model's best tokens: log_probs float32 and ids int64 [rows, candidates]."""
+        if ids.is_cuda:
+            from heedful.decoding.choice_kernel import choose
+
+            choose(self, log_probs, ids)
+            return
         rules, beam = self.rules, self.rules.beam_size
         columns = ids.size(1)
         lines = self._lines
