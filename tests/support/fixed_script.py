@@ -40,7 +40,7 @@ class FixedScript:
         kinds[eos_id] = 2
         return kinds
 
-    def read(self, source_ids: Tensor, source_mask: Tensor) -> Tensor:  # noqa: ARG002 - as the protocol has it
+    def read(self, source_ids: Tensor, source_mask: Tensor) -> Tensor:
         return source_ids[None, None, :, :, None].expand(1, 2, -1, -1, 1)
 
     def step_best(self, seats: Any, kinds: Tensor, *, min_length: int, count: int) -> tuple[Tensor, Tensor]:

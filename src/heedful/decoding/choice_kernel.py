@@ -1,11 +1,12 @@
 # ruff: noqa: N803 (what Triton knows at compile time is written in capitals)
 """The choice of a beam search on a GPU in one launch, a program for each sentence.
 
-`FixedBeam.choose` in fixed_beam.py says what is computed, in some eighty small operations; for a few sentences launching
-those takes longer than the model's step. Here the candidates of a sentence, at most a few hundred numbers, are ranked in
-registers, the best first, and each is dealt with as it comes. Tests hold the two equal.
+`FixedBeam.choose` in fixed_beam.py says what is computed, in some eighty small operations; for a few sentences, to
+launch those takes longer than the model's step. Here the candidates of a sentence, at most a few hundred numbers, are
+ranked in registers, the best first, and each is dealt with as it comes. Tests hold the two equal.
 """
 
+import math
 from typing import TYPE_CHECKING
 
 import triton
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from heedful.decoding.fixed_beam import FixedBeam
 
 _TILE = 64
+_NOTHING = tl.constexpr(-math.inf)
 
 
 def choose(beam: "FixedBeam", log_probs: Tensor, ids: Tensor) -> None:
@@ -89,7 +91,6 @@ def _choose(  # type: ignore[no-untyped-def]
     ENDINGS: tl.constexpr,
     TILE: tl.constexpr,
 ):
-    NOTHING: tl.constexpr = -float("inf")
     sentence = tl.program_id(0).to(tl.int64)
     if tl.load(is_open + sentence).to(tl.int1):
         step = tl.load(steps + sentence)
@@ -99,25 +100,25 @@ def _choose(  # type: ignore[no-untyped-def]
         candidate = tl.arange(0, CANDIDATES)
         is_left = candidate < BEAM * COLUMNS
         at = sentence * BEAM * COLUMNS + candidate
-        added = tl.load(new_log_probs + at, mask=is_left, other=NOTHING)
+        added = tl.load(new_log_probs + at, mask=is_left, other=_NOTHING)
         ids = tl.load(new_ids + at, mask=is_left, other=0)
-        before = tl.load(log_probs + sentence * BEAM + candidate // COLUMNS, mask=is_left, other=NOTHING)
-        totals = tl.where(before == NOTHING, NOTHING, before + added.to(tl.float64))
+        before = tl.load(log_probs + sentence * BEAM + candidate // COLUMNS, mask=is_left, other=_NOTHING)
+        totals = tl.where(before == _NOTHING, _NOTHING, before + added.to(tl.float64))
         is_broken = tl.max((totals != totals).to(tl.int32), axis=0) > 0
-        totals = tl.where(is_broken, NOTHING, totals)
+        totals = tl.where(is_broken, _NOTHING, totals)
 
         slot = tl.arange(0, SLOTS)
-        kept_log_probs = tl.full([SLOTS], NOTHING, tl.float64)
+        kept_log_probs = tl.full([SLOTS], _NOTHING, tl.float64)
         kept_added = tl.full([SLOTS], 0.0, tl.float32)
         kept_ids = tl.zeros([SLOTS], tl.int64)
         kept_slots = tl.zeros([SLOTS], tl.int64)
         num_kept = tl.zeros([], tl.int32)
         ending = tl.arange(0, ENDINGS)
         at_ending = sentence * (2 * BEAM + 1) + ending
-        scores = tl.load(ending_scores + at_ending, mask=ending < 2 * BEAM, other=NOTHING)
+        scores = tl.load(ending_scores + at_ending, mask=ending < 2 * BEAM, other=_NOTHING)
         num_ended = tl.load(num_endings + sentence)
         for rank in tl.static_range(RANKS):
-            best = tl.max(tl.where(is_left, totals, NOTHING), axis=0)
+            best = tl.max(tl.where(is_left, totals, _NOTHING), axis=0)
             place = tl.min(tl.where(is_left & (totals == best), candidate, CANDIDATES), axis=0)
             is_it = candidate == place
             is_left = is_left & (candidate != place)
@@ -126,7 +127,7 @@ def _choose(  # type: ignore[no-untyped-def]
             parent = (place // COLUMNS).to(tl.int64)
             is_closing = (token == EOS) | is_last
             if rank < BEAM:
-                is_ending = is_closing & (best > NOTHING)
+                is_ending = is_closing & (best > _NOTHING)
                 here = sentence * (2 * BEAM + 1) + num_ended
                 scores = tl.where(is_ending & (ending == num_ended), best / penalty, scores)
                 tl.store(ending_steps + here, step, mask=is_ending)
@@ -146,13 +147,13 @@ def _choose(  # type: ignore[no-untyped-def]
         rest = scores
         for _ in tl.static_range(N_BEST - 1):
             first = tl.min(tl.where(rest == to_beat, ending, ENDINGS), axis=0)
-            rest = tl.where(ending == first, NOTHING, rest)
+            rest = tl.where(ending == first, _NOTHING, rest)
             to_beat = tl.max(rest, axis=0)
-        first_kept = tl.max(tl.where(slot == 0, kept_log_probs, NOTHING), axis=0)
+        first_kept = tl.max(tl.where(slot == 0, kept_log_probs, _NOTHING), axis=0)
         is_done = (first_kept / longest <= to_beat) | (num_ended >= BEAM) | is_broken
         is_slot = slot < BEAM
         own = sentence * BEAM + slot
-        past = tl.load(log_probs + own, mask=is_slot, other=NOTHING)
+        past = tl.load(log_probs + own, mask=is_slot, other=_NOTHING)
         best_open = tl.max(past, axis=0)
         best_slot = tl.min(tl.where(past == best_open, slot, SLOTS), axis=0)
         has_failed = is_done & ((is_broken & (best_open / longest > best_score)) | (num_ended == 0))

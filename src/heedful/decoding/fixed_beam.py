@@ -32,9 +32,7 @@ class FixedRules:
 class FixedBeam:
     """The search of a number of places, between two steps and in them."""
 
-    def __init__(
-        self, rules: FixedRules, token_ids: Tensor, steps: Tensor, holders: Tensor
-    ) -> None:
+    def __init__(self, rules: FixedRules, token_ids: Tensor, steps: Tensor, holders: Tensor) -> None:
         """Take up the model's own tensors: what it reads next, token_ids [rows], and where its rows stand.
 
         steps int64 [batch]; holders int32 [rows, target_len] says which row holds each position of a row.
@@ -45,13 +43,17 @@ class FixedBeam:
             return torch.full(shape, fill, dtype=dtype, device=device)
 
         self.rules = rules
-        self.steps, self.token_ids, self.holders = steps, token_ids.view(batch, beam), holders.view(batch, beam, max_len)
+        self.steps, self.token_ids, self.holders = (
+            steps,
+            token_ids.view(batch, beam),
+            holders.view(batch, beam, max_len),
+        )
         self.is_open = table(batch, dtype=torch.bool)
         self.log_probs = table(batch, beam, dtype=torch.float64)  # of what each slot has written; -inf: it is empty
         self.max_lengths = table(batch, dtype=torch.int64, fill=max_len)
         self.longest_penalty = table(batch, dtype=torch.float64, fill=1)
         self.penalties = table(max_len + 1, dtype=torch.float64, fill=1)
-        # What was written at each step: token, log-probability, and the slot it goes on from, [batch, target_len, beam].
+        # What was written at each step, and the slot it goes on from, [batch, target_len, beam].
         self.written_ids = table(batch, max_len, beam, dtype=torch.int64)
         self.written_log_probs = table(batch, max_len, beam, dtype=torch.float32)
         self.written_slots = table(batch, max_len, beam, dtype=torch.int64)
@@ -116,9 +118,7 @@ class FixedBeam:
 
         to_beat = self.ending_scores[:, :-1].topk(rules.n_best, dim=1).values
         is_done = (
-            (kept_log_probs[:, 0] / self.longest_penalty <= to_beat[:, -1])
-            | (self.num_endings >= beam)
-            | is_broken
+            (kept_log_probs[:, 0] / self.longest_penalty <= to_beat[:, -1]) | (self.num_endings >= beam) | is_broken
         )
         best_open, best_slot = self.log_probs.max(dim=1)
         is_certain = best_open / self.longest_penalty <= to_beat[:, 0]
@@ -160,7 +160,9 @@ class FixedBeam:
         endings = (self.ending_scores, self.ending_steps, self.ending_slots, self.ending_ids, self.ending_log_probs)
         numbers = torch.stack([self.num_endings[places], self.failed_slots[places], self.steps[places]], dim=1)
         parts = [*(it[places, :longest].flatten(1) for it in written), *(it[places] for it in endings), numbers]
-        table = torch.cat([part.double() for part in parts], dim=1).cpu()  # [batch, ...]: fp64 holds all of them exactly
+        table = torch.cat(
+            [part.double() for part in parts], dim=1
+        ).cpu()  # [batch, ...]: fp64 holds all of them exactly
         return Taken(table.tolist(), longest, self.rules)
 
 

@@ -81,14 +81,14 @@ class Recorded:
         if self.fixed.device.type == "cuda":
             most = min(most, (torch.cuda.mem_get_info(self.fixed.device)[0] + held) // 3)
         wanted = _at_least(num_sentences, self.places)
-        batch = max(size for size in self.places if size <= wanted and (size * bytes_of_place <= most or size == self.places[0]))
+        batch = max(
+            size for size in self.places if size <= wanted and (size * bytes_of_place <= most or size == self.places[0])
+        )
         key = (rules, batch, source_len, max_len)
         if key not in self._desks:
             while self._desks and held + batch * bytes_of_place > most:
                 held -= self._desks.popitem(last=False)[1].num_bytes
-            self._desks[key] = Desk(
-                self.fixed, rules, batch, source_len, max_len, num_bytes=batch * bytes_of_place
-            )
+            self._desks[key] = Desk(self.fixed, rules, batch, source_len, max_len, num_bytes=batch * bytes_of_place)
         self._desks.move_to_end(key)
         return self._desks[key]
 

@@ -88,8 +88,7 @@ class FixedTransformer:
         return kinds.to(self.device)
 
     def read(self, source_ids: Tensor, source_mask: Tensor) -> Tensor:
-        """Read sentences, [batch, source_len] each: every layer's keys and values [layers, 2, batch, source_len, dim].
-        """
+        """Read sentences, [batch, source_len] each; returns keys and values [layers, 2, batch, source_len, dim]."""
         side, heads = self.weights.source, self.weights.num_heads
         vectors = functional.embedding(source_ids, side.embedding).masked_fill(~source_mask.unsqueeze(-1), 0.0)
         states = vectors + side.positions[: source_ids.size(1)]

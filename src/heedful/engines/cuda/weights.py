@@ -99,8 +99,9 @@ def weights_in(model: Transformer, dtype: torch.dtype, max_len: int) -> Transfor
     activation = next(name for name, function in ACTIVATIONS.items() if function is decoder[0].feed_forward.activation)
     projection = model.output_projection
 
-    def side(layers: list[EncoderLayer] | list[DecoderLayer], scaled: Tensor, positions: Positions,
-             norm: nn.LayerNorm | None) -> SideWeights:
+    def side(
+        layers: list[EncoderLayer] | list[DecoderLayer], scaled: Tensor, positions: Positions, norm: nn.LayerNorm | None
+    ) -> SideWeights:
         table = _positions(positions, max_len, model.dim).to(scaled.device, dtype)
         return SideWeights(
             scaled, table, tuple(_layer(layer, dtype) for layer in layers), None if norm is None else _norm(norm)
@@ -113,7 +114,9 @@ def weights_in(model: Transformer, dtype: torch.dtype, max_len: int) -> Transfor
     return TransformerWeights(
         source=side(encoder, source, model.source_positions, model.encoder.final_norm),
         target=side(decoder, scaled, model.target_positions, model.decoder.final_norm),
-        output=Linear(_cast(projection.weight, dtype), None if projection.bias is None else _cast(projection.bias, dtype)),
+        output=Linear(
+            _cast(projection.weight, dtype), None if projection.bias is None else _cast(projection.bias, dtype)
+        ),
         num_heads=model.num_heads,
         is_pre_norm=isinstance(decoder[0].feed_forward_residual, PreNormResidual),
         activation=activation,

@@ -169,5 +169,5 @@ def _source(  # type: ignore[no-untyped-def]
         average = average * shrink + tl.sum(weights[:, None] * values, axis=0)
         highest = higher
         start += TILE
-    found = tl.where(total > 0.0, average / total, 0.0)
+    found = average / tl.where(total > 0.0, total, 1.0)
     tl.store(averages + own, found.to(averages.dtype.element_ty), mask=is_feature)

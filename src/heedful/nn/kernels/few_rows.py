@@ -150,4 +150,6 @@ def _linear(  # type: ignore[no-untyped-def]
             added = (added - middle[:, None]) * spread[:, None] * scale + shift
             added = added.to(residual.dtype.element_ty).to(tl.float32)
         found = found.to(residual.dtype.element_ty).to(tl.float32) + added
-    tl.store(output + row[:, None].to(tl.int64) * width + column[None, :], found.to(output.dtype.element_ty), mask=is_there)
+    tl.store(
+        output + row[:, None].to(tl.int64) * width + column[None, :], found.to(output.dtype.element_ty), mask=is_there
+    )

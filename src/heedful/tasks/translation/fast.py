@@ -8,7 +8,17 @@ one 0.03 ms. Measured, it is not faster with guesses (RESULTS.md), so nothing is
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from heedful.decoding import Decodable, Ensemble, Generator, Lookup, OwnGuesses, Recorded, Speculative, Stepwise, searched_model
+from heedful.decoding import (
+    Decodable,
+    Ensemble,
+    Generator,
+    Lookup,
+    OwnGuesses,
+    Recorded,
+    Speculative,
+    Stepwise,
+    searched_model,
+)
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.errors import UserError
 from heedful.tasks.translation.translator import Translator
