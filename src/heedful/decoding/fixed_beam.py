@@ -90,7 +90,7 @@ class FixedBeam:
     def choose(self, log_probs: Tensor, ids: Tensor) -> None:
         """Go on by the model's best tokens: log_probs float32 and ids int64 [rows, candidates]."""
         if ids.is_cuda:
-            from heedful.decoding.choice_kernel import choose
+            from heedful.decoding.kernels.choice import choose
 
             choose(self, log_probs, ids)
             return

@@ -33,9 +33,7 @@ def test_the_past_is_read_where_it_lies(batch: int, beam: int, length: int, head
     projected, past = draw(rows, 3 * dim), draw(2, rows, length, dim)
     theirs = past.clone().to(DEVICE)
     expected = attention.attend_to_past(projected, past, holders, steps, heads)
-    found = decoding_attention.attend_to_past(
-        projected.to(DEVICE), theirs, holders.to(DEVICE), steps.to(DEVICE), heads
-    )
+    found = decoding_attention.attend_to_past(projected.to(DEVICE), theirs, holders.to(DEVICE), steps.to(DEVICE), heads)
     torch.testing.assert_close(found.cpu(), expected, atol=1e-5, rtol=1e-5)
     assert torch.equal(theirs.cpu(), past)
 
