@@ -170,9 +170,7 @@ def race_corpus(num_lines: int, lines_file: Path, beam_size: int) -> list[Row]:
     their_part = texts[: max(2048, num_lines // 20)]
     other, expected = rate(peer, their_part)
     same = sum(a == b for a, b in zip(found, expected, strict=False)) / len(their_part)
-    print(
-        f"corpus, beam {beam_size}: {num_lines:,} lines by us, {len(their_part):,} by them, {same:.1%} the same"
-    )
+    print(f"corpus, beam {beam_size}: {num_lines:,} lines by us, {len(their_part):,} by them, {same:.1%} the same")
     return [Row(HF, f"corpus, beam {beam_size}", mine, other, mine / other)]
 
 

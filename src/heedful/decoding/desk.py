@@ -146,7 +146,7 @@ class _Recording:
         if device.type != "cuda":
             return
         # Once unrecorded: what kernels prepare at their first launch may not be prepared in a recording.
-        aside = torch.cuda.Stream(device)
+        aside = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream(device))
         with torch.cuda.stream(aside):
             work()

@@ -58,14 +58,14 @@ def best_allowed(logits: Tensor, kinds: Tensor, steps: Tensor, min_length: int, 
     return log_probs, ids
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _allowed(values, kinds, ids, is_token, is_early):  # type: ignore[no-untyped-def]
     """Give what may not be written the least of all logits."""
     kind = tl.load(kinds + ids, mask=is_token, other=1)
     return tl.where((kind == 1) | ((kind == 2) & is_early), -float("inf"), values)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _keys(values, places):  # type: ignore[no-untyped-def]
     """Join each value and its place to a number that orders by the value, then by the place, lower ones first."""
     bits = values.to(tl.int32, bitcast=True)

@@ -74,7 +74,7 @@ def linear(
     return output
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _moments(at, is_there, epsilon, dim):  # type: ignore[no-untyped-def]
     """Return the mean of every row and one over its deviation."""
     values = tl.load(at, mask=is_there, other=0.0).to(tl.float32)

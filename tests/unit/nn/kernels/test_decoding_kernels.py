@@ -48,7 +48,9 @@ def test_rows_look_at_their_own_sentence(batch: int, beam: int, length: int, hea
     query, memory = draw(batch * beam, dim), draw(2, batch, length, dim)
     expected = attention.attend_to_source(query, memory, is_real, ends, heads)
     memory[~is_real.expand(2, -1, -1)] = math.nan  # what is hidden is not read
-    found = decoding_attention.attend_to_source(*(it.to(DEVICE) for it in (query, memory, is_real, ends)), heads)
+    found = decoding_attention.attend_to_source(
+        query.to(DEVICE), memory.to(DEVICE), is_real.to(DEVICE), ends.to(DEVICE), heads
+    )
     torch.testing.assert_close(found.cpu(), expected, atol=1e-5, rtol=1e-5)
 
 
