@@ -3,6 +3,7 @@
 On a CPU the same program runs unrecorded. Desks are small here, so that sentences wait and take the places of others.
 """
 
+import warnings
 from typing import Any
 
 import pytest
@@ -165,6 +166,24 @@ def test_a_listener_hears_every_token_of_a_greedy_search_once(device: str) -> No
     batch = on(device, [[token, token + 1] for token in range(3, 9)])
     found = engine.generate(*batch, request)
     assert heard == {number: one.token_ids for number, [one] in enumerate(found) if one.token_ids}
+
+
+class Unrecordable(FixedScript):
+    def make_seats(self, **_: int) -> Any:
+        raise RuntimeError("Failed to find C compiler.")
+
+
+def test_where_nothing_can_be_recorded_it_is_said_once_and_done_step_by_step() -> None:
+    script = random_script(3, 8)
+    model = ScriptedModel(script)
+    request = SearchRequest(bos_id=BOS, eos_id=EOS, max_lengths=[5], beam_size=2)
+    engine = Recorded(Unrecordable(script, 8), model)
+    with pytest.warns(UserWarning, match="Failed to find C compiler"):
+        found = engine.generate(*batch_of([[3, 4]]), request)
+    assert found == Stepwise(model).generate(*batch_of([[3, 4]]), request)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert engine.generate(*batch_of([[3, 4]]), request) == found
 
 
 def test_what_it_does_not_do_goes_step_by_step() -> None:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from heedful.decoding.fixed_beam import FixedBeam, FixedRules, Taken
+from heedful.errors import HeedfulError, is_out_of_memory
 
 
 class FixedDecodable(Protocol):
@@ -112,6 +113,23 @@ class Desk:
         self._beam.choose(
             *self._model.step_best(self._seats, self._kinds, min_length=rules.min_length, count=rules.beam_size + 1)
         )
+
+
+def make_desk(model: FixedDecodable, rules: FixedRules, shape: tuple[int, int, int], num_bytes: int) -> Desk:
+    """Make a desk of `shape`: places, positions of a source, positions of an output.
+
+    What is missing for compiling kernels, such as a C compiler, shows here, and is a `CannotRecordError`.
+    """
+    try:
+        return Desk(model, rules, *shape, num_bytes=num_bytes)
+    except Exception as error:  # of Triton, of the C compiler, of the driver: they have no common ancestor
+        if is_out_of_memory(error):
+            raise
+        raise CannotRecordError(f"A search on this GPU could not be recorded: {error}") from error
+
+
+class CannotRecordError(HeedfulError):
+    """Steps of fixed shape do not run here."""
 
 
 class _Reader:

@@ -73,7 +73,7 @@ def _keys(values, places):  # type: ignore[no-untyped-def]
     return (ordered << 32) | (0x7FFFFFFF - places).to(tl.int64)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit(do_not_specialize=["beam", "min_length"])  # type: ignore[untyped-decorator]
 def _highest(  # type: ignore[no-untyped-def]
     logits,
     kinds,
@@ -102,7 +102,7 @@ def _highest(  # type: ignore[no-untyped-def]
     tl.store(maxima + row * tl.num_programs(1) * PIECES + piece, tl.max(allowed, axis=1))
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit(do_not_specialize=["beam", "min_length"])  # type: ignore[untyped-decorator]
 def _best(  # type: ignore[no-untyped-def]
     logits,
     kinds,

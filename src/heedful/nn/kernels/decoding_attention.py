@@ -75,7 +75,7 @@ def attend_to_source(query: Tensor, memory: Tensor, is_real: Tensor, ends: Tenso
     return averages
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit(do_not_specialize=["beam"])  # type: ignore[untyped-decorator]
 def _past(  # type: ignore[no-untyped-def]
     projected,
     past_keys,
@@ -130,7 +130,7 @@ def _past(  # type: ignore[no-untyped-def]
     tl.store(at, (average / total).to(averages.dtype.element_ty), mask=is_feature)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit(do_not_specialize=["beam"])  # type: ignore[untyped-decorator]
 def _source(  # type: ignore[no-untyped-def]
     queries,
     memory_keys,

@@ -83,7 +83,7 @@ def _moments(at, is_there, epsilon, dim):  # type: ignore[no-untyped-def]
     return mean, 1.0 / tl.sqrt_rn(tl.sum(centred * centred, axis=1) / dim + epsilon)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit(do_not_specialize=["rows"])  # type: ignore[untyped-decorator]
 def _linear(  # type: ignore[no-untyped-def]
     inputs,
     norm_weight,
