@@ -189,7 +189,9 @@ class Taken:
             self.table, np.cumsum([size] * 3 + [width] * 4 + [2 * width]), axis=1
         )
         num_endings, failed_slots, num_steps = numbers.T
-        ranks = (-_as_floats(scores, np.float64)[:, :-1]).argsort(axis=1, kind="stable")[:, :n_best]  # [batch, n_best]
+        ranks = (-_as_floats(scores, np.float64)[:, :-1]).argsort(axis=1, kind="stable")[
+            :, :n_best
+        ]  # [batch, candidates]
         has_failed = failed_slots >= 0
         lengths = np.where(has_failed[:, None], num_steps[:, None], np.take_along_axis(steps, ranks, 1))
         slot = np.where(has_failed[:, None], failed_slots[:, None], np.take_along_axis(ending_slots, ranks, 1))
@@ -219,7 +221,7 @@ class Taken:
     def _traced(
         self, ids: Words, slots: Words, log_probs: NDArray[np.float32], lengths: Words, slot: Words
     ) -> tuple[Words, NDArray[np.float32]]:
-        """Read back what was written on the way to each slot [batch, n_best] after lengths [batch, n_best] steps."""
+        """Read back what was written on the way to slot after lengths steps, [batch, candidates] each."""
         beam = self.rules.beam_size
         token_ids = np.zeros((*slot.shape, self.longest), dtype=np.int32)
         token_log_probs = np.zeros(token_ids.shape, dtype=np.float32)

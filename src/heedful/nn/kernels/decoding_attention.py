@@ -165,7 +165,7 @@ def _source(  # type: ignore[no-untyped-def]
         is_there = is_seen[:, None] & is_feature[None, :]
         keys = tl.load(memory_keys + there, mask=is_there, other=0.0)
         values = tl.load(memory_values + there, mask=is_there, other=0.0)
-        scores = tl.dot(query, tl.trans(keys), input_precision="ieee") * scale  # [rows, places]
+        scores = tl.dot(query, tl.trans(keys), input_precision="ieee") * scale
         scores = tl.where(is_seen[None, :], scores, _NOTHING)
         higher = tl.maximum(highest, tl.max(scores, axis=1))
         weights = tl.where(is_seen[None, :], tl.exp(scores - higher[:, None]), 0.0)
