@@ -89,7 +89,7 @@ def texts(found: list[list[Hypothesis]]) -> list[list[tuple[list[int], str]]]:
         {},
         {"norm": "pre", "activation": "swish", "output_bias": True},
         {"activation": "gelu", "tying": "three_way", "positions": LearnedPositions(kind="learned", max_len=64)},
-        {"positions": NoPositions(kind="none"), "norm": "pre"},
+        {"positions": NoPositions(kind="none"), "norm": "pre", "ablations": ("no_embedding_scale",)},
         {"positions": SinusoidalPositions(layout="halves"), "num_heads": 1},
     ],
     ids=["paper", "pre-norm", "learned", "none", "halves"],
