@@ -18,7 +18,6 @@ from heedful.nn.feed_forward import ACTIVATIONS, Activation, FeedForward
 from heedful.nn.layers import DecoderLayer, EncoderLayer, PostNormResidual, PreNormResidual
 from heedful.nn.positions import LearnedPositions, NoPositions, Positions, SinusoidalPositions
 
-
 _KNOWN = (
     *(Transformer, Encoder, Decoder, EncoderLayer, DecoderLayer, PostNormResidual, PreNormResidual),
     *(MultiHeadAttention, MultiHeadSelfAttention, FeedForward, TokenEmbedding, OutputProjection),
