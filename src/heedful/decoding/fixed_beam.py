@@ -196,10 +196,8 @@ class Taken:
         lengths = np.where(has_failed[:, None], num_steps[:, None], np.take_along_axis(steps, ranks, 1))
         slot = np.where(has_failed[:, None], failed_slots[:, None], np.take_along_axis(ending_slots, ranks, 1))
         token_ids, token_log_probs = self._traced(ids, slots, _as_floats(log_probs, np.float32), lengths, slot)
-        last_ids, last = (
-            np.take_along_axis(last_ids, ranks, 1),
-            np.take_along_axis(_as_floats(last, np.float32), ranks, 1),
-        )
+        last_ids = np.take_along_axis(last_ids, ranks, 1)
+        last_log_probs = np.take_along_axis(_as_floats(last, np.float32), ranks, 1)
         counts = np.where(has_failed, 1, np.minimum(num_endings, n_best))
         found = []
         for sentence, count in enumerate(counts.tolist()):
@@ -213,7 +211,7 @@ class Taken:
                     last_id = int(last_ids[sentence, rank])
                     reason = "eos" if last_id == self.rules.eos_id else "length"
                     written += [] if reason == "eos" else [last_id]
-                    probable.append(float(last[sentence, rank]))
+                    probable.append(float(last_log_probs[sentence, rank]))
                 some.append(finish(written, probable, reason, length_penalty=length_penalty))
             found.append(some)
         return found
