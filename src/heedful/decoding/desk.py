@@ -62,9 +62,9 @@ class Desk:
         self._beam.is_open.fill_(False)
         self._beam.set_length_penalty(length_penalty)
 
-    def group(self, num_free: int) -> int:
-        """Say how many sentences are read together where so many places are free."""
-        return self.batch if num_free == self.batch else max(1, self.batch // 4)
+    def group(self, num: int) -> int:
+        """Say how many are read together where there are so many: two sizes, so that few are recorded."""
+        return next(size for size in (max(1, self.batch // 4), self.batch) if size >= num)
 
     def seat(
         self,
@@ -76,7 +76,7 @@ class Desk:
     ) -> None:
         """Give places to sentences, source_ids and source_mask [batch, source_len], and read them."""
         num, length = source_ids.shape
-        size = (num if self._model.device.type == "cpu" else self.group(num), _padded(length, self._source_len))
+        size = (self.group(num), _padded(length, self._source_len))
         if size not in self._readers:
             self._readers[size] = _Reader(self._model, *size, self._pool)
         memory = self._readers[size].read(source_ids, source_mask)

@@ -156,7 +156,7 @@ class _Search:
         while seated or waiting:
             while waiting and (not seated or len(free) >= max(1, desk.batch // 4)):
                 self._request.before_step()
-                some = [waiting.pop() for _ in range(min(len(waiting), len(free), desk.group(len(free))))]
+                some = [waiting.pop() for _ in range(min(len(waiting), len(free)))]
                 places = [free.pop() for _ in some]
                 self._seat(desk, places, some)
                 seated |= dict(zip(places, some, strict=True))
