@@ -1,7 +1,7 @@
-"""A model that writes all positions at once, by up-sampling the source and collapsing what is written: CTC.
+"""Models that write all positions at once; one that up-samples the source and collapses what is written: CTC.
 
-Encoder, embeddings and positions are the Transformer's; no position of the decoder waits for another. `write` is one
-pass from source tokens to the best token of every position. What such a model says is also a distribution over whole
+Encoder, embeddings and positions are the Transformer's; no position of the decoder waits for another. The other one,
+with fertilities, is fertility.py's. `write` is one pass from source tokens to the best token of every position. What such a model says is also a distribution over whole
 outputs, and `start` and `step` give it token by token, so that every search works; `write` is what makes it fast.
 This file knows token ids and masks; it knows no text, no loss and no search.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from heedful.config.models import CtcConfig, SinusoidalPositions
+from heedful.config.models import CtcConfig, FertilityConfig, SinusoidalPositions
 from heedful.models.blocks import build_embeddings, build_layer, build_positions
 from heedful.models.collapsed_prefixes import CollapsedPrefixes
 from heedful.models.interfaces import AttentionUse, EncoderDecoder
@@ -32,14 +32,20 @@ class Written(NamedTuple):
     """True at the positions that a sentence has; those after them are padding."""
 
 
-class CtcModel(EncoderDecoder):
-    """Every source token gets several positions; what they say is collapsed: repeats are one, blanks are none."""
+class ParallelModel(EncoderDecoder):
+    """What models that write all positions at once have in common: all but how the decoder's inputs are made."""
 
-    def __init__(self, config: CtcConfig, *, source_vocab_size: int, target_vocab_size: int, pad_id: int) -> None:
+    def __init__(
+        self,
+        config: CtcConfig | FertilityConfig,
+        decoder: Sequence[nn.Module],
+        *,
+        source_vocab_size: int,
+        target_vocab_size: int,
+    ) -> None:
         super().__init__()
         dim = config.dim
-        self.dim, self.upsampling = dim, config.upsampling
-        self.blank_id = pad_id  # the one symbol that no output has
+        self.dim = dim
         self.source_embedding, self.target_embedding = build_embeddings(
             config.tying, dim, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size
         )
@@ -52,7 +58,7 @@ class CtcModel(EncoderDecoder):
 
         encoder = [build_layer(EncoderLayer, config) for _ in range(config.num_encoder_layers)]
         self.encoder = Encoder(encoder, final_norm())
-        self.decoder = nn.ModuleList([build_layer(DecoderLayer, config) for _ in range(config.num_decoder_layers)])
+        self.decoder = nn.ModuleList(decoder)
         self.decoder_norm = final_norm()
         tied_to = None if config.tying == "none" else self.target_embedding
         self.output_projection = OutputProjection(target_vocab_size, dim, bias=False, tied_to=tied_to)
@@ -64,6 +70,16 @@ class CtcModel(EncoderDecoder):
         """
         memory: Tensor = self.encoder(self.dropout(self.source_positions(vectors)), padding_mask(source_mask))
         return memory
+
+
+class CtcModel(ParallelModel):
+    """Every source token gets several positions; what they say is collapsed: repeats are one, blanks are none."""
+
+    def __init__(self, config: CtcConfig, *, source_vocab_size: int, target_vocab_size: int, pad_id: int) -> None:
+        decoder = [build_layer(DecoderLayer, config) for _ in range(config.num_decoder_layers)]
+        super().__init__(config, decoder, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size)
+        self.upsampling = config.upsampling
+        self.blank_id = pad_id  # the one symbol that no output has
 
     def refine(self, inputs: Tensor, real: Tensor | None, memory: Tensor, source_mask: Tensor | None) -> Tensor:
         """Run all positions through the decoder at once, inputs [batch, length, dim], real where real [batch, length].
