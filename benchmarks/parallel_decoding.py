@@ -1,7 +1,8 @@
 """What is lost and what is gained by writing all positions at once: quality, latency and speed beside a teacher.
 
-    python benchmarks/parallel_decoding.py --source test.en --reference test.de --teacher runs/multi30k_parallel_teacher \
-        --student runs/multi30k_ctc [--student …] [--samples 10] [--tokenize none] [--device cuda] [--json table.json]
+    python benchmarks/parallel_decoding.py --source test.en --reference test.de \
+        --teacher runs/multi30k_parallel_teacher --student runs/multi30k_ctc [--student …] [--samples 10] \
+        [--tokenize none] [--device cuda] [--json table.json]
 
 A row for the teacher by greedy and by beam search, and for each student, of models with fertilities also one for each
 number of `--samples` that the teacher chooses from: BLEU with a 95 % interval, the median time of a sentence by itself,

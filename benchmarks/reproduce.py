@@ -139,7 +139,7 @@ def czech() -> list[Stage]:
 
 
 def parallel() -> list[Stage]:
-    """A teacher, and what writes all positions at once: CTC and fertilities, from people's translations and from its."""
+    """A teacher, and what writes all positions at once: CTC and fertilities, from people's translations and its own."""
     teacher = "multi30k_parallel_teacher"
     distilled = distill(teacher, "multi30k_parallel", [teacher])
     people = 'data.train=[{source="data/multi30k/tok/train.en.gz", target="data/multi30k/tok/train.de.gz"}]'

@@ -68,7 +68,7 @@ def prepare_fertilities(store: TokenStore, *, say: Callable[[str], None] = lambd
 
 
 def fertilities_of(sources: Ragged, targets: Ragged, *, num_rounds: int = NUM_ROUNDS) -> NDArray[np.int32]:
-    """Align tokens of sources and targets, which end with the end symbol, and count: one number for each source token."""
+    """Align tokens of sources and targets, which end with the end symbol, and count: a number for each source token."""
     words, written = _without_end(sources), _without_end(targets)
     corpus = Corpus(words, written, _vocab(words), _vocab(written))
     model = AlignmentModel(corpus)

@@ -97,7 +97,10 @@ class Fertile:
 
     @torch.inference_mode()
     def candidates(self, source_ids: Tensor, source_mask: Tensor, request: SearchRequest) -> list[list[Candidate]]:
-        """Write all outputs for each sentence, distinct ones, best first; source_ids and source_mask [batch, source_len]."""
+        """Write all outputs for each sentence, distinct ones, with a teacher the best first.
+
+        source_ids and source_mask [batch, source_len].
+        """
         request.before_step()
         memory, log_probs = self.model.read(source_ids, source_mask)
         drawn = self._drawn(log_probs)  # [batch, candidates, source_len]
@@ -126,9 +129,10 @@ class Fertile:
         return self._judged(self.teacher, source_ids, source_mask, grouped, request)
 
     def _drawn(self, log_probs: Tensor) -> Tensor:
-        """Return the fertilities that are tried, log_probs [batch, source_len, classes] to [batch, candidates, source_len].
+        """Return the fertilities that are tried, [batch, candidates, source_len].
 
-        Draws are the same for a sentence whatever stands beside it: noise belongs to a token's place.
+        log_probs [batch, source_len, classes]. Draws are the same for a sentence whatever stands beside it: noise
+        belongs to a token's place.
         """
         chosen = self.model.choose(log_probs).unsqueeze(1)
         if self.teacher is None or not self.num_samples:

@@ -142,7 +142,10 @@ class FertilityModel(ParallelModel):
         return torch.where(source_mask.unsqueeze(-1), log_probs, none)
 
     def choose(self, log_probs: Tensor) -> Tensor:
-        """Take one fertility of each token, by the model's `choice`: [batch, source_len, classes] to [batch, source_len]."""
+        """Take one fertility of each token, by the model's `choice`.
+
+        log_probs [batch, source_len, classes]. Returns [batch, source_len].
+        """
         if self.choice == "average":
             return average(log_probs)
         return log_probs.argmax(dim=-1)
@@ -189,8 +192,9 @@ class FertilityModel(ParallelModel):
         """
         return most_probable_of_length(self.fertility_log_probs(memory, source_mask), lengths, max_length)
 
+    @torch.no_grad()
     def copied(self, source_ids: Tensor, length: int) -> Tensor:
-        """Say which token of one sentence, source_ids [1, source_len], each of `length` positions reads: [1, length]."""
+        """Say which token of source_ids [1, source_len] each of `length` positions reads, [1, length]."""
         memory = self.encode(source_ids, None)
         lengths = torch.tensor([length], device=source_ids.device)
         return copied_places(self.fertilities_of_length(memory, None, lengths, length), length)[0]
@@ -238,7 +242,7 @@ class FertilityModel(ParallelModel):
         return self.project(states).float().log_softmax(dim=-1), real
 
     def attention_uses(self) -> list[AttentionUse]:
-        """List the four uses of attention: in the encoder, and in the decoder among others, by position, to the source."""
+        """List the four uses of attention: in the encoder; of the decoder among others, by position, to the source."""
         encoder = list(enumerate(cast(Iterable[EncoderLayer], self.encoder.layers)))
         decoder = list(enumerate(cast(Iterable[FertilityLayer], self.decoder)))
         return [
@@ -281,7 +285,7 @@ class IndependentPositions:
         self._sentence_of_row = torch.arange(len(log_probs), device=log_probs.device)
         self._place = -1
 
-    def step(self, token_ids: Tensor, parents: Tensor | None) -> Tensor:  # noqa: ARG002 - what was written decides nothing
+    def step(self, token_ids: Tensor, parents: Tensor | None) -> Tensor:  # noqa: ARG002 - they decide nothing
         """Go on to the next position, of rows parents [rows]; return its log-probabilities, [rows, vocab]."""
         if parents is not None:
             self._sentence_of_row = self._sentence_of_row[parents]
@@ -291,6 +295,6 @@ class IndependentPositions:
 
 
 def average(log_probs: Tensor) -> Tensor:
-    """Return the mean fertility of each token, rounded: log_probs [batch, source_len, classes] to [batch, source_len]."""
+    """Return the mean fertility of each token, rounded: [batch, source_len] of log_probs [batch, source_len, classes]."""
     counts = torch.arange(log_probs.size(-1), device=log_probs.device, dtype=log_probs.dtype)
     return (log_probs.exp() * counts).sum(dim=-1).round().long()

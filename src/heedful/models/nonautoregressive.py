@@ -1,9 +1,10 @@
-"""Models that write all positions at once; one that up-samples the source and collapses what is written: CTC.
+"""Models that write all positions at once; here the one that up-samples the source and collapses what it writes: CTC.
 
-Encoder, embeddings and positions are the Transformer's; no position of the decoder waits for another. The other one,
-with fertilities, is fertility.py's. `write` is one pass from source tokens to the best token of every position. What such a model says is also a distribution over whole
-outputs, and `start` and `step` give it token by token, so that every search works; `write` is what makes it fast.
-This file knows token ids and masks; it knows no text, no loss and no search.
+Encoder, embeddings and positions are the Transformer's; no position of the decoder waits for another. `write` is one
+pass from source tokens to the best token of every position. What such a model says is also a distribution over whole
+outputs, and `start` and `step` give it token by token, so that every search works; `write` is what makes it fast. The
+other family, with fertilities, is fertility.py's. This file knows token ids and masks; it knows no text, no loss and no
+search.
 """
 
 import math
@@ -81,18 +82,18 @@ class CtcModel(ParallelModel):
         self.upsampling = config.upsampling
         self.blank_id = pad_id  # the one symbol that no output has
 
-    def refine(self, inputs: Tensor, real: Tensor | None, memory: Tensor, source_mask: Tensor | None) -> Tensor:
+    def refine(self, inputs: Tensor, real: Tensor | None, memory: Tensor, source_mask: Tensor | None) -> list[Tensor]:
         """Run all positions through the decoder at once, inputs [batch, length, dim], real where real [batch, length].
 
         memory [batch, source_len, dim] and source_mask [batch, source_len] are the encoder's.
-        Returns [batch, length, dim], to be given to `project`.
+        Returns what the positions know after each layer, [batch, length, dim] each, to be given to `project`.
         """
         states = self.dropout(self.target_positions(inputs))
-        mask, memory_mask = padding_mask(real), padding_mask(source_mask)
+        mask, memory_mask, found = padding_mask(real), padding_mask(source_mask), []
         for layer in self.decoder:
             states = layer(states, memory, memory_mask, mask, causal=False)
-        refined: Tensor = states if self.decoder_norm is None else self.decoder_norm(states)
-        return refined
+            found.append(states if self.decoder_norm is None else self.decoder_norm(states))
+        return found
 
     @torch.no_grad()
     def write(self, source_ids: Tensor, source_mask: Tensor | None, *, forbidden_ids: Sequence[int] = ()) -> Written:
@@ -144,7 +145,7 @@ class CtcModel(ParallelModel):
         if shown is not None:
             token_ids, where = shown
             inputs = torch.where(where.unsqueeze(-1), self.target_embedding(token_ids), inputs)
-        states = self.refine(inputs, real, memory, source_mask)
+        states = self.refine(inputs, real, memory, source_mask)[-1]
         return states, torch.ones(states.shape[:2], dtype=torch.bool, device=states.device) if real is None else real
 
     def distributions(self, source_ids: Tensor, source_mask: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -109,9 +109,9 @@ class _Judge(NamedTuple):
 
 
 def log_prob_of(log_probs: Tensor, fertilities: Tensor) -> Tensor:
-    """Return the log-probability of each fertility, [batch, source_len] both, by log_probs [batch, source_len, classes].
+    """Return the log-probability of each of fertilities [batch, source_len], the same shape.
 
-    A fertility beyond the largest that the model knows counts as that one.
+    log_probs [batch, source_len, classes]. A fertility beyond the largest that the model knows counts as that one.
     """
     known = fertilities.clamp(max=log_probs.size(-1) - 1)
     return log_probs.gather(-1, known.unsqueeze(-1)).squeeze(-1)
