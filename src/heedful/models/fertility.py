@@ -295,6 +295,9 @@ class IndependentPositions:
 
 
 def average(log_probs: Tensor) -> Tensor:
-    """Return the mean fertility of each token, rounded: [batch, source_len] of log_probs [batch, source_len, classes]."""
+    """Return the mean fertility of each token, rounded, [batch, source_len].
+
+    log_probs [batch, source_len, classes].
+    """
     counts = torch.arange(log_probs.size(-1), device=log_probs.device, dtype=log_probs.dtype)
     return (log_probs.exp() * counts).sum(dim=-1).round().long()
