@@ -46,6 +46,8 @@ def translate(
     device: options.Device = None,
     quantize: options.Quantize = "auto",
     fast: options.Fast = False,
+    rescore_with: search_options.RescoreWith = None,
+    samples: search_options.Samples = None,
 ) -> None:
     """Translate TEXT, stdin line by line, or a FILE: letter.docx becomes letter.de.docx.
 
@@ -64,7 +66,7 @@ def translate(
     files = named_files(text or (), file_options := FileOptions(out, resume), as_json=as_json)
     _check_for_files(files, prefix, alignment)
     from heedful.tasks.translation.glossary import NO_TERMS, load_glossary
-    from heedful.tasks.translation.load import load_translator
+    from heedful.tasks.translation.load import load_translator, rescoring_of
     from heedful.tasks.translation.request import SearchOptions, TranslationRequest
     from heedful.text.lines import read_lines
 
@@ -90,7 +92,9 @@ def translate(
         mbr=mbr,
     )
     request = chosen.request(asked, lambda name: "--" + name.replace("_", "-"))
-    translator = load_translator(model, device=device, quantize=quantize, fast=fast, say=note)
+    translator = load_translator(
+        model, device=device, quantize=quantize, fast=fast, rescoring=rescoring_of(rescore_with, samples), say=note
+    )
     if files:
         translate_files(files, translator, request, file_options, ", ".join(map(str, model or ("bundled",))))
         return
