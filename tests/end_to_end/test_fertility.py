@@ -19,13 +19,12 @@ from heedful.errors import UserError
 from heedful.insight.refinement import trace_refinement
 from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.request import TranslationRequest
-from tests.end_to_end.test_ctc import CONFIG as CTC_CONFIG
-from tests.end_to_end.test_ctc import NUMBERS, THINGS
 from tests.support.commands import Command, environment_of
 from tests.support.family_run import HOSTILE, TEXT, ask_about_text
+from tests.support.numbers_and_things import CONFIG, write_pairs
 
 TEACHER = (
-    CTC_CONFIG.replace('name = "ctc"', 'name = "teacher"')
+    CONFIG.replace('name = "ctc"', 'name = "teacher"')
     .replace('kind = "ctc"\nupsampling = 3\n', "")
     .replace('regularizer = { kind = "glancing" }\n', "")
     .replace("max_steps = 240", "max_steps = 150")
@@ -43,11 +42,7 @@ STUDENT = (
 
 
 def write_files(root: Path) -> None:
-    pairs = [(f"{a} {c}", f"{b} {d}") for a, b in NUMBERS for c, d in THINGS]
-    unseen = {pair for number, pair in enumerate(pairs) if number % 7 == 4 or pair[0] == TEXT}
-    for name, some in (("train", [pair for pair in pairs if pair not in unseen] * 3), ("test", sorted(unseen))):
-        for side, lines in zip(("en", "de"), zip(*some, strict=True), strict=True):
-            (root / f"{name}.{side}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_pairs(root)
     (root / "teacher.toml").write_text(TEACHER)
     (root / "student.toml").write_text(STUDENT)
 

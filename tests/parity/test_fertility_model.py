@@ -8,39 +8,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from heedful.config.models import FertilityConfig
 from heedful.models.attention_weights import forced_pass
-from heedful.models.build import build_model
 from heedful.models.fertilities import copied_places, most_probable_of_length
 from heedful.models.fertility import FertilityLayer, FertilityModel, average
 from heedful.nn.layers import EncoderLayer
 from heedful.nn.positions import sinusoidal_table
-
-VOCAB, DIM, HEADS = 19, 16, 2
-
-
-def drawn_model(choice: str = "argmax", seed: int = 2) -> FertilityModel:
-    config = FertilityConfig.model_validate(
-        {
-            "kind": "fertility",
-            "dim": DIM,
-            "num_heads": HEADS,
-            "hidden_dim": 24,
-            "num_encoder_layers": 2,
-            "num_decoder_layers": 2,
-            "max_fertility": 4,
-            "choice": choice,
-        }
-    )
-    generator = torch.Generator().manual_seed(seed)
-    model = build_model(config, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator)
-    assert isinstance(model, FertilityModel)
-    return model.eval()
-
-
-def drawn_sources() -> tuple[Tensor, Tensor]:
-    ids = torch.randint(3, VOCAB, (3, 7), generator=torch.Generator().manual_seed(4))
-    return ids, torch.arange(7) < torch.tensor([[7], [4], [2]])
+from tests.support.fertile_models import DIM, HEADS, drawn_model, drawn_sources
 
 
 def attended(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor) -> Tensor:

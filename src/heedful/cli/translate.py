@@ -14,7 +14,9 @@ from heedful.errors import UserError, count_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from heedful.tasks.translation.request import TranslationRequest
     from heedful.tasks.translation.translated import Translation
+    from heedful.tasks.translation.translator import Translator
     from heedful.text.lines import LineReader
 
 
@@ -68,7 +70,6 @@ def translate(
     from heedful.tasks.translation.glossary import NO_TERMS, load_glossary
     from heedful.tasks.translation.load import load_translator, rescoring_of
     from heedful.tasks.translation.request import SearchOptions, TranslationRequest
-    from heedful.text.lines import read_lines
 
     asked = TranslationRequest(
         source_language,
@@ -92,12 +93,25 @@ def translate(
         mbr=mbr,
     )
     request = chosen.request(asked, lambda name: "--" + name.replace("_", "-"))
-    translator = load_translator(
-        model, device=device, quantize=quantize, fast=fast, rescoring=rescoring_of(rescore_with, samples), say=note
-    )
+    chooser = rescoring_of(rescore_with, samples)
+    translator = load_translator(model, device=device, quantize=quantize, fast=fast, rescoring=chooser, say=note)
     if files:
         translate_files(files, translator, request, file_options, ", ".join(map(str, model or ("bundled",))))
         return
+    _translate_lines(translator, request, text, alignment, as_json=as_json)
+
+
+def _translate_lines(
+    translator: "Translator",
+    request: "TranslationRequest",
+    text: list[str] | None,
+    alignment: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Write the translations of arguments or, without them, of lines from stdin as they come."""
+    from heedful.text.lines import read_lines
+
     reader = None if text else read_lines(open_stdin())
     _write_all(translator.translate_lines(text or reader or (), request), alignment, as_json=as_json)
     if reader is not None and reader.num_bad:

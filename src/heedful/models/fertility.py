@@ -72,7 +72,10 @@ class PositionalAttention(nn.Module):
         row: int,
         column: int,
     ) -> ScoreExplanation:
-        """Say how position `row` of the first sentence came to its weight on `column`; the rest as in `forward`."""
+        """Say how position `row` of the first sentence came to its weight on `column`.
+
+        positions and states [batch, length, dim], mask as in `forward`.
+        """
         return explain_dot_product(*self._project(positions), mask, head=head, row=row, column=column)
 
     def _project(self, positions: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,19 +8,14 @@ import torch
 
 from heedful.decoding import Fertile, Hypothesis, SearchRequest
 from heedful.decoding.fertile import _noise
-from heedful.models.build import build_model
-from tests.learning.test_copy_and_reverse import recurrent, transformer
-from tests.parity.test_fertility_model import VOCAB, drawn_model, drawn_sources
+from tests.support.fertile_models import drawn_model, drawn_sources, drawn_teacher
 
 BOS, EOS = 1, 2
 REQUEST = SearchRequest(bos_id=BOS, eos_id=EOS, max_lengths=[30] * 3, forbidden_ids=(0, BOS), beam_size=4)
 
 
 def with_teacher(samples: int, *, is_recurrent: bool = False) -> Fertile:
-    shape = recurrent() if is_recurrent else transformer()
-    generator = torch.Generator().manual_seed(8)
-    teacher = build_model(shape, source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator)
-    return Fertile(drawn_model(), teacher.eval(), samples)
+    return Fertile(drawn_model(), drawn_teacher(is_recurrent=is_recurrent), samples)
 
 
 def best(generator: Fertile, request: SearchRequest = REQUEST) -> list[Hypothesis]:

@@ -9,19 +9,9 @@ from torch.nn import functional
 
 from heedful.config.training import NoRegularizer, Teacher
 from heedful.data.batch import Batch, FertilityBatch, collate
-from heedful.models.build import build_model
 from heedful.models.fertilities import copied_places
-from heedful.models.interfaces import EncoderDecoder
 from heedful.training.losses.fertility import FertilityLoss, _Judge, log_prob_of
-from tests.learning.test_copy_and_reverse import transformer
-from tests.parity.test_fertility_model import VOCAB, drawn_model
-
-
-def teacher() -> EncoderDecoder:
-    generator = torch.Generator().manual_seed(8)
-    return build_model(
-        transformer(), source_vocab_size=VOCAB, target_vocab_size=VOCAB, pad_id=0, generator=generator
-    ).eval()
+from tests.support.fertile_models import drawn_model, drawn_teacher
 
 
 def pairs() -> Batch:
@@ -76,7 +66,7 @@ def test_a_fertility_beyond_the_largest_counts_as_the_largest() -> None:
 
 def judge_of(batch: Batch) -> _Judge:
     model = drawn_model()
-    return _Judge(model, teacher(), batch, model.encode(batch.source_ids, batch.source_mask), batch.source_mask)
+    return _Judge(model, drawn_teacher(), batch, model.encode(batch.source_ids, batch.source_mask), batch.source_mask)
 
 
 def test_the_divergence_is_pytorchs_of_what_the_teacher_thinks_of_the_models_output() -> None:
@@ -114,7 +104,7 @@ def test_a_draw_that_is_better_than_the_mean_becomes_more_probable() -> None:
 
 def test_a_teacher_joins_in_training_after_its_steps_and_is_not_trained() -> None:
     regularizer = Teacher(kind="teacher", model="somewhere", after_steps=3, weight=0.5)
-    loss = FertilityLoss(drawn_model(), label_smoothing=0.0, regularizer=regularizer, teacher=teacher())
+    loss = FertilityLoss(drawn_model(), label_smoothing=0.0, regularizer=regularizer, teacher=drawn_teacher())
     loss.train()
     batch = with_fertilities(pairs(), COUNTED)
     assert loss.early_steps == 3
@@ -131,7 +121,7 @@ def test_a_teacher_joins_in_training_after_its_steps_and_is_not_trained() -> Non
 def test_every_weight_learns(has_teacher: bool) -> None:
     regularizer = Teacher(kind="teacher", model="somewhere") if has_teacher else NoRegularizer()
     loss = FertilityLoss(
-        drawn_model(), label_smoothing=0.1, regularizer=regularizer, teacher=teacher() if has_teacher else None
+        drawn_model(), label_smoothing=0.1, regularizer=regularizer, teacher=drawn_teacher() if has_teacher else None
     )
     loss.train()
     loss(with_fertilities(pairs(), COUNTED)).loss_sum.backward()
