@@ -137,7 +137,7 @@ class FertilityModel(ParallelModel):
 
         memory [batch, source_len, dim] and source_mask [batch, source_len]; what is padded has none for sure.
         """
-        log_probs = self.fertility(memory.chunk(2, dim=-1)[0]).float().log_softmax(dim=-1)
+        log_probs: Tensor = self.fertility(memory.chunk(2, dim=-1)[0]).float().log_softmax(dim=-1)
         if source_mask is None:
             return log_probs
         none = torch.full_like(log_probs[0, 0], _IMPOSSIBLE)
