@@ -140,8 +140,8 @@ class FertilityModel(ParallelModel):
         log_probs: Tensor = self.fertility(memory.chunk(2, dim=-1)[0]).float().log_softmax(dim=-1)
         if source_mask is None:
             return log_probs
-        none = torch.full_like(log_probs[0, 0], _IMPOSSIBLE)
-        none[0] = 0.0
+        is_some = torch.arange(log_probs.size(-1), device=log_probs.device) > 0
+        none = torch.zeros_like(log_probs[0, 0]).masked_fill(is_some, _IMPOSSIBLE)
         return torch.where(source_mask.unsqueeze(-1), log_probs, none)
 
     def choose(self, log_probs: Tensor) -> Tensor:
