@@ -14,9 +14,7 @@ from heedful.models.interfaces import EncoderDecoder
 from tests.support.searches import search
 
 VOCAB, BOS, EOS = 40, 1, 2
-NUM_SENTENCES = (
-    64  # the largest batch; 200 with a model that the command has trained: end_to_end/test_batch_invariance.py
-)
+NUM_SENTENCES = 64  # end_to_end/test_batch_invariance.py takes 200 and a model that the command has trained
 RECURRENT: dict[str, dict[str, object]] = {
     "recurrent": {},
     "lstm-fed": {"cell": "lstm", "attention": "general", "input_feeding": True, "num_decoder_layers": 1},
