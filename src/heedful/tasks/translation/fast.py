@@ -31,7 +31,7 @@ def generator_of(model: Decodable[Any], fast: bool = False) -> Generator:
     if not fast:
         return Stepwise(model)
     if isinstance(model, Int8Transformer) and model.drafter is not None:
-        return Speculative(model, OwnGuesses(model), lookahead=3)
+        return Speculative(model, OwnGuesses(model), lookahead=model.drafter.shape.num_guesses)
     members = model.models if isinstance(model, Ensemble) else [model]
     if not all(hasattr(member, "extend_best") and hasattr(member, "rewind") for member in members):
         raise UserError(
