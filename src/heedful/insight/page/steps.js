@@ -26,6 +26,18 @@ export function symbolIds(trace) {
   ]);
 }
 
+/** The nodes of a beam that lead to one, itself last. */
+export function pathTo(beam, node) {
+  const path = [];
+  for (let at = node; at; at = beam.nodes[at.parent]) path.unshift(at);
+  return path;
+}
+
+/** The steps at which a term was written, and nothing was chosen; what one has chosen oneself is not among them. */
+const givenSteps = ({ beam, prefix = 0 }) =>
+  new Set(beam ? pathTo(beam, beam.nodes[beam.chosen]).filter((node) => node.isForced && node.step >= prefix)
+    .map((node) => node.step) : []);
+
 export function DecodingView({ trace, layers, state, language, actions }) {
   const said = decodingWords(language);
   const step = shownStep(trace, state);
@@ -33,6 +45,7 @@ export function DecodingView({ trace, layers, state, language, actions }) {
   const place = chosenHead(atSource ?? atWritten, state);
   const { isPlaying, toggle } = usePlaying(trace, state);
   useStepKeys(trace, state, toggle);
+  const given = givenSteps(trace);
   const [cross, own] = [atSource, atWritten].map((use) => use && headOf(use[place.layer], place.head)[step]);
   return html`
     <${Card} title=${said.decoding} hint=${said.decodingHint}>
@@ -54,6 +67,7 @@ export function DecodingView({ trace, layers, state, language, actions }) {
         ${trace.target.tokens.map(
           (token, number) => html`<${WrittenChip}
             key=${number} token=${token} trace=${trace} number=${number} step=${step} state=${state} said=${said}
+            isGiven=${given.has(number)}
           />`,
         )}
       </div>
@@ -145,15 +159,16 @@ function useStepKeys(trace, state, toggle) {
   });
 }
 
-function WrittenChip({ token, trace, number, step, state, said }) {
+function WrittenChip({ token, trace, number, step, state, said, isGiven }) {
   const numForced = trace.prefix ?? 0; // the last of them was chosen, those before it were kept
-  const isForced = number === numForced - 1;
+  const isForced = number === numForced - 1 || isGiven;
+  const why = isGiven ? said.forcedNode : isForced ? said.forced : number < numForced ? said.kept : null;
   const probability = percentOf(trace.steps[number].logProb);
   const names = ["chip", token.isSpecial && "special", number > step && "later", isForced && "forced"];
   return html`
     <button
       type="button" class=${names.filter(Boolean).join(" ")} aria-current=${number === step ? "step" : null}
-      title=${number < numForced ? `${probability} · ${isForced ? said.forced : said.kept}` : probability}
+      title=${why ? `${probability} · ${why}` : probability}
       style=${{ background: `rgb(var(--heat) / ${0.32 * Math.exp(trace.steps[number].logProb)})` }}
       onClick=${() => { state.step.value = number; }}
     >${spelled(token)}<small>${probability}</small></button>`;
