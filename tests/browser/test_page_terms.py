@@ -152,6 +152,7 @@ def test_it_speaks_chinese_fits_and_works_by_keyboard(
         output(page)
         page.locator(".terms summary").focus()
         page.keyboard.press("Enter")
+        page.wait_for_selector(FIELD)
         page.keyboard.press("Tab")
         page.keyboard.type("station = Haltestelle")
         shows(page, "Haltestelle")

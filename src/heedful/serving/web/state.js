@@ -43,6 +43,7 @@ const FIELDS = {
   head: number(-1), // -1 is the mean of all
   heads: numbers, // several, where a view can show them at once
   step: number(0),
+  pass: number(0), // of a speculative search
   held: number(null),
   mass: number(0.9),
   units: oneOf("tokens", "words"),
@@ -75,7 +76,7 @@ export const state = Object.fromEntries(Object.entries(FIELDS).map(([name, field
 export const asOnFirstVisit = (...names) => Object.fromEntries(names.map((name) => [name, FIELDS[name].fallback]));
 
 /** What was chosen inside one sentence: another one makes it meaningless. */
-export const OF_SENTENCE = asOnFirstVisit("held", "cell", "prefix", "hypothesis", "sentence", "step");
+export const OF_SENTENCE = asOnFirstVisit("held", "cell", "prefix", "hypothesis", "sentence", "step", "pass");
 
 /** What was chosen for one model: another one has other languages and layers. */
 export const OF_MODEL = {

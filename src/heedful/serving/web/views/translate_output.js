@@ -36,8 +36,9 @@ export function Shaded({ whole, language }) {
     if (!part.pieces) return part.term ? html`<span class="term">${part.text}</span>` : part.text;
     const own = ++number;
     return html`<span
-      class=${part.term ? "sure term" : "sure"} data-level=${levelOf(surenessOf(part))} tabindex=${own === (current ?? 0) ? 0 : -1}
-      aria-label=${numbersOf(part)} aria-current=${own === current ? "true" : null}
+      class=${part.term ? "sure term" : "sure"} data-level=${levelOf(surenessOf(part))}
+      tabindex=${own === (current ?? 0) ? 0 : -1} aria-label=${numbersOf(part)}
+      aria-current=${own === current ? "true" : null}
       onMouseEnter=${() => setCurrent(own)} onFocus=${() => setCurrent(own)}
     >${part.text}</span>`;
   };
