@@ -13,7 +13,7 @@ import pytest
 
 from heedful.config.data import AugmentationConfig, DataConfig, FilterConfig, JsonlCorpus, TokenizerConfig, TsvCorpus
 from heedful.data.filters import FilterReport, PairFilter
-from heedful.data.processes import Message, start_workers
+from heedful.data.processes import Message, Start, start_workers
 from heedful.data.readers import LINES_AT_ONCE, read_pairs
 from heedful.data.store import SubwordDropout, TokenStore
 from heedful.data.store_building import fill_store
@@ -113,7 +113,7 @@ def test_a_fault_found_by_a_worker_names_file_and_line(tokenizer: Tokenizer, tmp
 def test_a_worker_that_ends_is_said_in_a_sentence() -> None:
     ends_at_once = "heedful.data.paths"
     with (
-        start_workers(ends_at_once, Message({}), 1) as workers,
+        start_workers(Start(ends_at_once, Message({})), 1) as workers,
         pytest.raises(HeedfulError, match="must live until it is done, but has ended"),
     ):
         list(workers.map([Message({})]))
@@ -125,11 +125,11 @@ from pathlib import Path
 from heedful.config.data import AugmentationConfig, FilterConfig
 from heedful.data.encoding_worker import EncodingSetup, setup_message
 from heedful.data.pair_encoding import Making
-from heedful.data.processes import start_workers
+from heedful.data.processes import Start, start_workers
 setup = EncodingSetup(
     Path(sys.argv[1]).read_text(), FilterConfig(), with_words=False, making=Making(AugmentationConfig(), 1.0, 0)
 )
-with start_workers("heedful.data.encoding_worker", setup_message(setup), 2):
+with start_workers(Start("heedful.data.encoding_worker", setup_message(setup)), 2):
     print("started", flush=True)
     sys.stdin.read()
 """
