@@ -165,9 +165,7 @@ class Workers:
                     worker = self._another(worker)
         finally:
             self._idle.put(worker)
-        if _ERROR in answer.facts:
-            raise _ERRORS[str(answer.facts[_ERROR])](answer.facts["sentence"])
-        return answer
+        return raised(answer)
 
     def _another(self, dead: _Worker) -> _Worker:
         dead.kill()  # it may have ended its output alone
@@ -232,7 +230,7 @@ def serve(make: Callable[[Message], Callable[[Message], Message]]) -> None:
     requests, answers = sys.stdin.buffer, cast(BinaryIO, os.fdopen(os.dup(sys.stdout.fileno()), "wb"))
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not stand among the answers
     try:
-        work = make(receive(requests))
+        work = _made(make, receive(requests))
         while True:
             item = receive(requests)
             if _FORK in item.facts:
@@ -246,6 +244,19 @@ def serve(make: Callable[[Message], Callable[[Message], Message]]) -> None:
         os._exit(0)  # nobody is left to write to, not even what is still in a buffer
 
 
+def _made(make: Callable[[Message], Callable[[Message], Message]], setup: Message) -> Callable[[Message], Message]:
+    """Make the work; what the user can mend about it is the answer to everything that is asked."""
+    try:
+        return make(setup)
+    except HeedfulError as error:
+        failure = error
+
+    def fail(_: Message) -> Message:
+        raise failure
+
+    return fail
+
+
 def answer_of(work: Callable[[Message], Message], item: Message) -> Message:
     """Do some work; what the user can mend about it is an answer, too."""
     try:
@@ -253,6 +264,13 @@ def answer_of(work: Callable[[Message], Message], item: Message) -> Message:
     except HeedfulError as error:
         kind = next(name for name, one in reversed(_ERRORS.items()) if isinstance(error, one))
         return Message({_ERROR: kind, "sentence": str(error)})
+
+
+def raised(answer: Message) -> Message:
+    """Return an answer; one that says what the user can mend is raised."""
+    if _ERROR in answer.facts:
+        raise _ERRORS[str(answer.facts[_ERROR])](answer.facts["sentence"])
+    return answer
 
 
 def _fork(ends: list[list[int]], requests: BinaryIO, answers: BinaryIO) -> tuple[BinaryIO, BinaryIO]:

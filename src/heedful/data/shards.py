@@ -69,6 +69,8 @@ def _cut(lines: list[str], columns: Columns, kind: Format, address: str, first: 
             rows = [line.split("\t") for line in lines]
             return tuple([_field(row, column, address, first + n) for n, row in enumerate(rows)] for column in columns)
         case _:
+            if any(isinstance(column, int) for column in columns):
+                raise DataError(f"Of {address} the columns must be named, since its rows are JSON objects.")
             records = [_record(line, address, first + n) for n, line in enumerate(lines)]
             return tuple(
                 [_text(record.get(str(column)), column, address, first + n) for n, record in enumerate(records)]
@@ -120,9 +122,11 @@ def _table_rows(stream: BinaryIO, address: str, columns: Columns, rows_at_once: 
 
 
 def _parquet(stream: BinaryIO, columns: Columns, rows_at_once: int) -> Iterator[pa.RecordBatch]:
+    """Read what is asked for by name; whoever counts columns gets all of them to count."""
+    wanted = [str(column).partition(".")[0] for column in columns]
     file = pq.ParquetFile(stream)
-    wanted = sorted({str(column).partition(".")[0] for column in columns} & set(file.schema_arrow.names))
-    yield from file.iter_batches(batch_size=rows_at_once, columns=wanted or None)
+    is_known = set(wanted) <= set(file.schema_arrow.names)
+    yield from file.iter_batches(batch_size=rows_at_once, columns=wanted if is_known else None)
 
 
 def _arrow(stream: BinaryIO) -> Iterator[pa.RecordBatch]:
@@ -139,6 +143,8 @@ def _arrow(stream: BinaryIO) -> Iterator[pa.RecordBatch]:
 
 def _values(batch: pa.RecordBatch, column: str | int, address: str, first: int) -> Sequence[str]:
     """Return a column of text; "translation.de" is a field of a column, as corpora of translations have it."""
+    if isinstance(column, int) and column < len(batch.schema.names):
+        column = batch.schema.names[column]
     name, _, field = str(column).partition(".")
     if name not in batch.schema.names:
         names = ", ".join(batch.schema.names) or "none"
