@@ -69,7 +69,7 @@ def fill_store(
     if num_processes is None:
         num_processes = num_cores() if _num_bytes(data) > _WORTH_PROCESSES else 1
     words = None if dropout is None else {side: _Words(tokenizer, side) for side in SEGMENTS}
-    blocks = _blocks(data, tokenizer)
+    blocks = blocks_of(data, tokenizer)
     if num_processes == 1:
         reports = _write_pairs(folder, data, map(setup.make().encode, blocks), words)
     else:
@@ -93,12 +93,13 @@ def _num_bytes(data: DataConfig) -> int:
 
 def _warm_up(data: DataConfig, tokenizer: Tokenizer) -> Message:
     """Return the first lines of the first corpus: who encodes them knows the frequent words."""
-    given = next(_blocks(data, tokenizer))
+    given = next(blocks_of(data, tokenizer))
     beginning = tuple(b"\n".join(raw.split(b"\n")[:_WARM_UP_LINES]) for raw in given.block.files)
     return block_message(replace(given, block=Block(given.block.first_line, beginning)))
 
 
-def _blocks(data: DataConfig, tokenizer: Tokenizer) -> Iterator[BlockOfCorpus]:
+def blocks_of(data: DataConfig, tokenizer: Tokenizer) -> Iterator[BlockOfCorpus]:
+    """Yield the training corpora in blocks that depend on their files alone."""
     for number, corpus in enumerate(data.train):
         languages = corpus.source_language or data.source_language, corpus.target_language or data.target_language
         for block in read_blocks(corpus):
