@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli import options, search_options
+from heedful.cli import job_options, options, search_options
 from heedful.cli.console import flush, note, open_stdin, warn, write_line
 from heedful.cli.translate_files import FileOptions, OutFile, ResumeFile, named_files, translate_files
 from heedful.errors import UserError, count_of
@@ -43,6 +43,11 @@ def translate(
     as_json: options.Json = False,
     out: OutFile = None,
     resume: ResumeFile = False,
+    inputs: job_options.Inputs = None,
+    workers: job_options.Workers = None,
+    ray: job_options.Ray = None,
+    column: job_options.Column = None,
+    rows: job_options.Rows = None,
     device: options.Device = None,
     quantize: options.Quantize = "auto",
     fast: options.Fast = False,
@@ -58,7 +63,31 @@ def translate(
 
     A FILE may be txt, md, html, srt, vtt, po, xlf, tmx, json, docx, odt or epub.
     What is not text stays as it is, and nothing is overwritten.
+
+    With --input it is a job over many shards, by several processes; when it is
+    stopped, the same command goes on.
     """
+    if inputs:
+        way = {"sample": sample, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "mbr": mbr}
+        settings = {
+            "source": source_language,
+            "target": target_language,
+            "beam": beam,
+            "n_best": n_best,
+            "length_penalty": length_penalty,
+            "register": register,
+            "check": check,
+            "glossary": [] if glossary is None else glossary.read_text(encoding="utf-8").split("\n"),
+            "models": list(map(str, model or ())),
+            "device": device,
+            "quantize": quantize,
+            "fast": fast,
+            "way": way,
+        }
+        _check_for_jobs(text, prefix, alignment, n_best, diverse, as_json=as_json, resume=resume)
+        job_options.run_translating("translate", settings, inputs, out, (workers, ray), column, rows)
+        return
+    job_options.refuse_without_input(workers=workers, ray=ray, column=column, rows=rows)
     as_json = as_json or alignment == "json"
     _check_for_lines(1 if as_json else n_best, None if as_json else diverse)
     files = named_files(text or (), file_options := FileOptions(out, resume), as_json=as_json)
@@ -98,6 +127,31 @@ def translate(
     _write_all(translator.translate_lines(text or reader or (), request), alignment, as_json=as_json)
     if reader is not None and reader.num_bad:
         warn(_about_bad_lines(reader))
+
+
+def _check_for_jobs(
+    text: list[str] | None,
+    prefix: str,
+    alignment: str | None,
+    n_best: int,
+    diverse: int | None,
+    *,
+    as_json: bool,
+    resume: bool,
+) -> None:
+    """Refuse what a job over shards does not do."""
+    refused = {
+        "TEXT": text,
+        "--prefix": prefix,
+        "--alignment": alignment,
+        "--n-best": n_best > 1,
+        "--diverse": diverse,
+        "--json": as_json,
+        "--resume": resume,  # a job always goes on
+    }
+    for name, is_given in refused.items():
+        if is_given:
+            raise UserError(f"`{name}` must be left out with --input, which gives a line for each row.")
 
 
 def _check_for_lines(n_best: int, diverse: int | None) -> None:

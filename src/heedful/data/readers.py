@@ -26,7 +26,7 @@ from heedful.text.lines import MAX_LINE_NUMBERS
 
 LINES_AT_ONCE = 8192
 _BYTES_AT_ONCE = 1 << 24
-_DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
 @dataclass(frozen=True)
@@ -66,30 +66,34 @@ def is_compressed(path: Path) -> bool:
 
 
 @contextmanager
-def open_bytes(path: Path) -> Iterator[BinaryIO]:
+def open_bytes(path: Path, *, decompressed: bool = True) -> Iterator[BinaryIO]:
     """Open a file for reading, decompressed as its suffix says; faults of the file become sentences."""
     try:
         with ExitStack() as stack:
             raw = stack.enter_context(path.open("rb"))
-            match path.suffix:
-                case ".gz":
-                    stream = cast(BinaryIO, stack.enter_context(gzip.open(raw)))
-                case ".xz":
-                    stream = cast(BinaryIO, stack.enter_context(lzma.open(raw)))
-                case ".zst":
-                    reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-                    stream = cast(BinaryIO, stack.enter_context(io.BufferedReader(reader)))
-                case _:
-                    stream = raw
-            yield stream
+            yield decompressing(raw, path.suffix if decompressed else "", stack)
     except FileNotFoundError as error:
         raise MissingFileError(path) from error
     except IsADirectoryError as error:
         raise DataError(f"{path} must be a file, but is a folder.") from error
     except PermissionError as error:
         raise DataError(f"The file {path} must be readable, but permission was denied.") from error
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise _damaged(path, error) from error
+
+
+def decompressing(raw: BinaryIO, suffix: str, stack: ExitStack) -> BinaryIO:
+    """Return what reads a stream decompressed, as the suffix of its name says; `stack` closes it."""
+    match suffix:
+        case ".gz":
+            return cast(BinaryIO, stack.enter_context(gzip.open(raw)))
+        case ".xz":
+            return cast(BinaryIO, stack.enter_context(lzma.open(raw)))
+        case ".zst":
+            reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+            return cast(BinaryIO, stack.enter_context(io.BufferedReader(reader)))
+        case _:
+            return raw
 
 
 def _damaged(path: Path, error: Exception) -> DataError:
@@ -149,7 +153,7 @@ def _take(path: Path, lines: LineBlocks, most_lines: int, most_bytes: int | None
     """Take lines; damage belongs to the file it is in, not to whichever of several was opened last."""
     try:
         return lines.take(most_lines, most_bytes)
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise _damaged(path, error) from error
 
 
