@@ -16,6 +16,7 @@ from benchmarks.load import Answer, ServerProcess, ask, counts, quantile
 
 from heedful.storage.model_folder import save_model_folder
 from tests.support.classifier_folders import make_folder
+from tests.support.forked_server import ForkedServer
 from tests.support.language_model_folders import write_language_model
 
 PROSE = "The weather is nice, and we will go for a walk in the park, where she drinks coffee every day. "
@@ -42,7 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     write_language_model(base / "bytes")
     bundled = Path(__file__).parents[2] / "src" / "heedful" / "assets" / "translator"
     models = [argument for folder in (bundled, base / "labels", base / "bytes") for argument in ("--model", folder)]
-    with ServerProcess(*models) as process:
+    with ForkedServer(*models) as process:
         yield process
         assert "Traceback" not in "".join(process.log)
 

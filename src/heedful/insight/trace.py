@@ -20,6 +20,7 @@ from heedful.decoding.length_penalty import penalty_of
 from heedful.errors import HeedfulError, UserError
 from heedful.insight.beam_tree import BeamTree, grow_tree
 from heedful.insight.forced_pair import NO_NUMBERS, ForcedPair, check_ids, check_length, read_tokens, written_tokens
+from heedful.insight.guesses import Guesses, follow_guesses
 from heedful.models.attention_weights import Floats, check_name, check_place, forced_pass, uses_by_name
 from heedful.models.interfaces import EncoderDecoder, Side
 from heedful.tasks.device import on_one_thread
@@ -95,6 +96,10 @@ class Trace(ForcedPair):
     forced_log_prob: float
     """The log-probability by the pass the weights come from."""
 
+    fertilities: tuple[int, ...] | None = None
+    """How many target tokens each of `source_tokens` stands for, where the model counts: `input_tokens` are then copies
+    of the source."""
+
     engine: Literal["float", "int8"] = "float"
     """What searched; see the head of this file for how the weights of an int8 engine are read."""
 
@@ -104,6 +109,9 @@ class Trace(ForcedPair):
 
     sentence: int = 0
     """Which of them, from 0."""
+
+    guesses: Guesses | None = None
+    """How the greedy translation is written with guesses; None where nothing can be guessed, or terms must be there."""
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -194,7 +202,9 @@ def trace_translation(
         forced=seen.forced,
     )
     doubts = () if prefix_ids else translator.translated(reading.unit, [found]).warnings
-    return replace(_trace(translator, model, reading, found, tree, doubts), num_forced=len(prefix_ids))
+    trace = _trace(translator, model, reading, found, tree, doubts)
+    guesses = None if reading.unit.wishes.terms else follow_guesses(translator, reading.unit.source_ids, prefix_ids)
+    return replace(trace, num_forced=len(prefix_ids), guesses=guesses)
 
 
 class _Seen(NamedTuple):
@@ -297,6 +307,15 @@ def forced_log_probs(
     return log_probs[0], {kind: tensor[:, 0] for kind, tensor in weights.items()}
 
 
+def copied_places(
+    translator: Translator, model: EncoderDecoder, source_ids: Sequence[int], length: int
+) -> list[int] | None:
+    """Say which source token each position of an output reads, where the model copies its source."""
+    places = model.copied(torch.tensor([list(source_ids)], device=translator.device), length)
+    found: list[int] | None = None if places is None else places[0].tolist()
+    return found
+
+
 def _force(translator: Translator, model: EncoderDecoder, reading: _Reading, text: str) -> Hypothesis:
     """Make a hypothesis of a given text."""
     output_ids = translator.tokenizer.encode_target(without_surrogates(text))
@@ -321,6 +340,7 @@ def _trace(
         raise HeedfulError(NO_NUMBERS)
     steps = _steps(translator, log_probs, output_ids)
     written = written_tokens(tokenizer, output_ids)
+    copies = copied_places(translator, model, reading.unit.source_ids, len(output_ids))
     assert found.finish_reason != "error", "whoever searched has refused it"
     return Trace(
         source=reading.unit.text,
@@ -329,7 +349,8 @@ def _trace(
         target_language=reading.target_language,
         source_tokens=reading.tokens,
         target_tokens=written[1:],
-        input_tokens=written[:-1],
+        input_tokens=written[:-1] if copies is None else tuple(reading.tokens[place] for place in copies),
+        fertilities=None if copies is None else tuple(copies.count(place) for place in range(len(reading.tokens))),
         log_prob=found.log_prob,
         score=found.log_prob / penalty_of(len(output_ids), translator.decoding.length_penalty),
         finish_reason=found.finish_reason,
