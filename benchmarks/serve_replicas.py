@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/serve_replicas.py --seconds 40 --rate 20
 
 Needs `haproxy` (Debian has it). Everything runs on 127.0.0.1. Requests are sent when their time has come, whether or
-not earlier ones are answered. HAProxy sends a request that a server left without an answer to another one, by the rules of
-deploy/haproxy.cfg; how often it did stands in its own statistics.
+not earlier ones are answered. HAProxy sends a request that a server left without an answer to another one, by the rules
+of deploy/haproxy.cfg; how often it did stands in its own statistics.
 """
 
 import argparse

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from benchmarks.load import ServerProcess
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="asks /proc for the children of a process")
