@@ -40,11 +40,6 @@ def work_of(setup: Message) -> Work:
     return verbs[str(setup.facts["verb"])](settings)
 
 
-def check_request(settings: dict[str, Any]) -> None:
-    """Refuse what no translator could be asked for, before any process is started."""
-    _request(settings)
-
-
 def _request(settings: dict[str, Any]) -> TranslationRequest:
     asked = TranslationRequest(
         settings["source"],
