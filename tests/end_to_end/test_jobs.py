@@ -43,3 +43,4 @@ def test_what_cannot_be_done_is_said_before_anything_is_written(heedful: Command
         done = heedful(*arguments, cwd=tmp_path)
         assert done.returncode == 2, arguments
         assert sentence in done.stderr.decode()
+    assert not (tmp_path / "o").exists()
