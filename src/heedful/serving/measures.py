@@ -81,7 +81,7 @@ class Measures:
         if FOLDER not in os.environ:
             return generate_latest(self._registry)
         together = CollectorRegistry()
-        MultiProcessCollector(together)
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
         return generate_latest(together)
 
 

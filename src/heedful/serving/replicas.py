@@ -119,14 +119,14 @@ class _Supervisor:
         if not self._has_begun and all(replica.is_ready for replica in self._replicas.values()) and self._replicas:
             self._has_begun = True
             host, port = name_of(self._listener)
-            told = f"Serving with {self._count} processes at http://{host}:{port}/ (open it in a browser; API: /docs)."
-            self._say(f"{told} Ctrl-C ends it, SIGHUP starts them anew.")
+            said = f"Serving with {self._count} processes at http://{host}:{port}/ (open it in a browser; API: /docs)."
+            self._say(f"{said} Ctrl-C ends it, SIGHUP starts them anew.")
 
     def _forget(self, replica: _Replica, *, is_ending: bool) -> None:
         os.close(replica.told)
         del self._replicas[replica.pid]
         if FOLDER in os.environ:
-            mark_process_dead(replica.pid)
+            mark_process_dead(replica.pid)  # type: ignore[no-untyped-call]
         if replica.is_leaving or is_ending:
             return
         if not replica.is_ready:
@@ -155,9 +155,13 @@ class _Supervisor:
         for one in _SIGNALS:
             signal.signal(one, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+        def on_ready() -> None:
+            os.write(tell, b"+")
+
         status = 1
         try:
-            serve_at(self._listener, self._settings, say, on_ready=lambda: os.write(tell, b"+"))
+            serve_at(self._listener, self._settings, say, on_ready=on_ready)
             status = 0
         except HeedfulError as error:
             os.write(sys.stderr.fileno(), f"error: {error}\n".encode())
