@@ -64,9 +64,7 @@ def run_translating(
     if len(inputs) > 1:
         raise UserError(f"`--input` must be given once, but is given {len(inputs)} times. Use a pattern.")
     from heedful.jobs.plan import Job
-    from heedful.jobs.work import check_request
 
-    check_request(settings)
     ending, distinct = ("txt", False) if verb == "translate" else ("tsv", True)
     columns = columns_of(column, inputs, 1)
     run(Job(verb, tuple(inputs), columns, rows or 10_000, ending, settings, distinct), out, *where)

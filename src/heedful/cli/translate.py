@@ -14,6 +14,7 @@ from heedful.errors import UserError, count_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from heedful.tasks.translation.request import TranslationRequest
     from heedful.tasks.translation.translated import Translation
     from heedful.text.lines import LineReader
 
@@ -67,58 +68,19 @@ def translate(
     With --input it is a job over many shards, by several processes; when it is
     stopped, the same command goes on.
     """
+    given = dict(locals())
     if inputs:
-        way = {"sample": sample, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "mbr": mbr}
-        settings = {
-            "source": source_language,
-            "target": target_language,
-            "beam": beam,
-            "n_best": n_best,
-            "length_penalty": length_penalty,
-            "register": register,
-            "check": check,
-            "glossary": [] if glossary is None else glossary.read_text(encoding="utf-8").split("\n"),
-            "models": list(map(str, model or ())),
-            "device": device,
-            "quantize": quantize,
-            "fast": fast,
-            "way": way,
-        }
-        _check_for_jobs(text, prefix, alignment, n_best, diverse, as_json=as_json, resume=resume)
-        job_options.run_translating("translate", settings, inputs, out, (workers, ray), column, rows)
+        _run_job(given)
         return
     job_options.refuse_without_input(workers=workers, ray=ray, column=column, rows=rows)
     as_json = as_json or alignment == "json"
     _check_for_lines(1 if as_json else n_best, None if as_json else diverse)
     files = named_files(text or (), file_options := FileOptions(out, resume), as_json=as_json)
     _check_for_files(files, prefix, alignment)
-    from heedful.tasks.translation.glossary import NO_TERMS, load_glossary
     from heedful.tasks.translation.load import load_translator
-    from heedful.tasks.translation.request import SearchOptions, TranslationRequest
     from heedful.text.lines import read_lines
 
-    asked = TranslationRequest(
-        source_language,
-        target_language,
-        beam,
-        n_best,
-        length_penalty=length_penalty,
-        prefix=prefix,
-        glossary=NO_TERMS if glossary is None else load_glossary(glossary),
-        alignment=alignment is not None,
-        register=register,
-        check=check,
-    )
-    chosen = SearchOptions(
-        sample=sample,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        seed=options.any_seed() if sample and seed is None else seed,
-        diverse=diverse,
-        mbr=mbr,
-    )
-    request = chosen.request(asked, lambda name: "--" + name.replace("_", "-"))
+    request = _request(given)
     translator = load_translator(model, device=device, quantize=quantize, fast=fast, say=note)
     if files:
         translate_files(files, translator, request, file_options, ", ".join(map(str, model or ("bundled",))))
@@ -129,29 +91,59 @@ def translate(
         warn(_about_bad_lines(reader))
 
 
-def _check_for_jobs(
-    text: list[str] | None,
-    prefix: str,
-    alignment: str | None,
-    n_best: int,
-    diverse: int | None,
-    *,
-    as_json: bool,
-    resume: bool,
-) -> None:
-    """Refuse what a job over shards does not do."""
+def _request(given: dict[str, Any]) -> "TranslationRequest":
+    """Return what the options ask of a translator."""
+    from heedful.tasks.translation.glossary import NO_TERMS, load_glossary
+    from heedful.tasks.translation.request import SearchOptions, TranslationRequest
+
+    glossary, sample, seed = given["glossary"], given["sample"], given["seed"]
+    asked = TranslationRequest(
+        given["source_language"],
+        given["target_language"],
+        given["beam"],
+        given["n_best"],
+        length_penalty=given["length_penalty"],
+        prefix=given["prefix"],
+        glossary=NO_TERMS if glossary is None else load_glossary(glossary),
+        alignment=given["alignment"] is not None,
+        register=given["register"],
+        check=given["check"],
+    )
+    drawn = options.any_seed() if sample and seed is None else seed
+    others = {name: given[name] for name in ("sample", "temperature", "top_k", "top_p", "diverse", "mbr")}
+    return SearchOptions(**others, seed=drawn).request(asked, lambda name: "--" + name.replace("_", "-"))
+
+
+def _run_job(given: dict[str, Any]) -> None:
+    """Translate shards; what gives more than a line for each row is refused."""
     refused = {
-        "TEXT": text,
-        "--prefix": prefix,
-        "--alignment": alignment,
-        "--n-best": n_best > 1,
-        "--diverse": diverse,
-        "--json": as_json,
-        "--resume": resume,  # a job always goes on
+        "TEXT": given["text"],
+        "--prefix": given["prefix"],
+        "--alignment": given["alignment"],
+        "--n-best": given["n_best"] > 1,
+        "--diverse": given["diverse"],
+        "--json": given["as_json"],
+        "--resume": given["resume"],  # a job always goes on
     }
     for name, is_given in refused.items():
         if is_given:
             raise UserError(f"`{name}` must be left out with --input, which gives a line for each row.")
+    _request(given)  # what is wrong with it is said before any process is started
+    same = ("beam", "n_best", "length_penalty", "register", "check", "device", "quantize", "fast")
+    way = ("sample", "temperature", "top_k", "top_p", "seed", "mbr")
+    glossary: Path | None = given["glossary"]
+    settings = {
+        "source": given["source_language"],
+        "target": given["target_language"],
+        **{name: given[name] for name in same},
+        "glossary": [] if glossary is None else glossary.read_text(encoding="utf-8").split("\n"),
+        "models": list(map(str, given["model"] or ())),
+        "way": {name: given[name] for name in way},
+    }
+    where = given["workers"], given["ray"]
+    job_options.run_translating(
+        "translate", settings, given["inputs"], given["out"], where, given["column"], given["rows"]
+    )
 
 
 def _check_for_lines(n_best: int, diverse: int | None) -> None:

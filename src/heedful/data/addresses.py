@@ -11,8 +11,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
+from heedful.data.opening import DAMAGE, decompressing, open_bytes
 from heedful.data.paths import resolve_data_path
-from heedful.data.readers import DAMAGE, decompressing, open_bytes
 from heedful.errors import DataError, MissingFileError
 
 _LOOKED_AT = 1 << 16

@@ -8,19 +8,22 @@ remembered, and with subword dropout the distinct words). This file knows how a 
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.config.data import DataConfig
+from heedful.config.data import DataConfig, ShardCorpus
+from heedful.data.addresses import find_shards, is_remote
 from heedful.data.arrow_files import Column, arrow_writer
 from heedful.data.encoding_worker import EncodingSetup, block_message, encoded_block, setup_message
 from heedful.data.filters import FilterReport, SeenBefore
+from heedful.data.opening import is_compressed
 from heedful.data.pair_encoding import BlockOfCorpus, EncodedBlock, Making, WordsOfBlock, selected
 from heedful.data.processes import Message, Start, num_cores, start_workers
-from heedful.data.readers import Block, corpus_files, is_compressed, read_blocks
+from heedful.data.readers import Block, corpus_files, read_blocks
 from heedful.files import write_new
 from heedful.text.subword_dropout import build_table
 from heedful.text.subwords import Subwords
@@ -87,6 +90,9 @@ def fill_store(
 
 def _num_bytes(data: DataConfig) -> int:
     """Return how much there is to read, compressed files as what they may hold."""
+    shards = [find_shards(corpus.path) for corpus in data.train if isinstance(corpus, ShardCorpus)]
+    if any(map(is_remote, chain.from_iterable(shards))):
+        return _WORTH_PROCESSES + 1
     paths = [path for corpus in data.train for path in corpus_files(corpus)]
     return sum(path.stat().st_size * (4 if is_compressed(path) else 1) for path in paths if path.is_file())
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from heedful.data.addresses import find_shards
 from heedful.data.processes import Message
 from heedful.errors import count_of
 from heedful.jobs.plan import Job, Outputs, Piece, pieces_of
@@ -39,6 +40,8 @@ class Done:
 
 def run_job(job: Job, out: Path, where: Where, say: Say) -> Done:
     """Do what is missing of a job; the same job in a folder that is finished has nothing to do."""
+    for pattern in job.inputs:
+        find_shards(pattern)  # what is not there is said before anything is written
     outputs = Outputs(out, job)
     with outputs.opened():
         if outputs.is_finished:

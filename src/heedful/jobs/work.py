@@ -14,6 +14,7 @@ from heedful.data.cleaning import CleaningReport, clean_pairs
 from heedful.data.corpus_faults import languages_of
 from heedful.data.processes import Message, serve
 from heedful.data.readers import Pair
+from heedful.files import JsonValue
 from heedful.jobs.plan import texts_of
 from heedful.tasks.cleaning import apart_from, noted_lines
 from heedful.tasks.translation.corpus_alignment import align_corpus
@@ -38,11 +39,6 @@ def work_of(setup: Message) -> Work:
     }
     settings: Any = setup.facts["settings"]
     return verbs[str(setup.facts["verb"])](settings)
-
-
-def check_request(settings: dict[str, Any]) -> None:
-    """Refuse what no translator could be asked for, before any process is started."""
-    _request(settings)
 
 
 def _request(settings: dict[str, Any]) -> TranslationRequest:
@@ -114,9 +110,10 @@ def _cleaning(settings: dict[str, Any]) -> Work:
         cleaned = clean_pairs(lambda: pairs, languages, None, report)
         kept = apart_from(cleaned, lambda pair: (pair.source, pair.target), noted, report)
         lines = [f"{one_line(pair.source)}\t{one_line(pair.target)}" for pair in kept]
-        facts = {"read": report.num_read, "kept": report.num_kept}
-        counts = {"repaired": dict(sorted(report.repaired.items())), "left_out": dict(sorted(report.left_out.items()))}
-        return Message({**facts, **counts}, (_lines(lines),))
+        facts: dict[str, JsonValue] = {"read": report.num_read, "kept": report.num_kept}
+        facts["repaired"] = {**dict(sorted(report.repaired.items()))}
+        facts["left_out"] = {**dict(sorted(report.left_out.items()))}
+        return Message(facts, (_lines(lines),))
 
     return work
 

@@ -22,7 +22,8 @@ from heedful.data.corpus_faults import CorpusFaults, HeldOut, languages_of, whol
 from heedful.data.labelled import Document, read_documents
 from heedful.data.line_faults import prevailing_language
 from heedful.data.near_duplicates import NearDuplicates
-from heedful.data.readers import open_bytes, read_pairs
+from heedful.data.opening import open_bytes
+from heedful.data.readers import read_pairs
 from heedful.data.text_stream import held_out_names, read_test, read_train, read_validation
 from heedful.errors import DataError
 from heedful.files import publish_folder, write_new

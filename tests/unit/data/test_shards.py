@@ -58,7 +58,7 @@ def test_a_pattern_a_folder_and_an_address_name_the_same_shards(tmp_path: Path) 
     for name in ("s1.txt.gz", "s0.txt.gz"):
         memory.pipe(f"/jobs/{name}", gzip.compress(name.encode() + b"\n"))
     found = find_shards("memory://jobs/s*.gz")
-    assert [list(read_rows(one, (0,), 9))[0].columns[0] for one in found] == [["s0.txt.gz"], ["s1.txt.gz"]]
+    assert [next(read_rows(one, (0,), 9)).columns[0] for one in found] == [["s0.txt.gz"], ["s1.txt.gz"]]
     assert identity_of(found[0])[0] == memory.size("/jobs/s0.txt.gz")
     assert identity_of(found[0]) != identity_of(found[1])
 
