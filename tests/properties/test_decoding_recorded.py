@@ -3,12 +3,14 @@
 On a CPU the same program runs unrecorded. Desks are small here, so that sentences wait and take the places of others.
 """
 
+import warnings
 from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from heedful.config.models import LearnedPositions, NoPositions, SinusoidalPositions, TransformerConfig
 from heedful.decoding import Hypothesis, Recorded, SearchRequest, Stepwise
@@ -71,6 +73,11 @@ def transformer(device: str, **shape: Any) -> Transformer:
     return as_transformer(model).to(device)
 
 
+def on(device: str, sources: list[list[int]]) -> tuple[Tensor, Tensor]:
+    source_ids, source_mask = batch_of(sources)
+    return source_ids.to(device), source_mask.to(device)
+
+
 def texts(found: list[list[Hypothesis]]) -> list[list[tuple[list[int], str]]]:
     return [[(one.token_ids, one.finish_reason) for one in some] for some in found]
 
@@ -82,7 +89,7 @@ def texts(found: list[list[Hypothesis]]) -> list[list[tuple[list[int], str]]]:
         {},
         {"norm": "pre", "activation": "swish", "output_bias": True},
         {"activation": "gelu", "tying": "three_way", "positions": LearnedPositions(kind="learned", max_len=64)},
-        {"positions": NoPositions(kind="none"), "norm": "pre"},
+        {"positions": NoPositions(kind="none"), "norm": "pre", "ablations": ("no_embedding_scale",)},
         {"positions": SinusoidalPositions(layout="halves"), "num_heads": 1},
     ],
     ids=["paper", "pre-norm", "learned", "none", "halves"],
@@ -93,7 +100,7 @@ def test_an_engine_of_any_shape_writes_what_its_model_writes(device: str, shape:
     generator = torch.Generator().manual_seed(2)
     for beam_size, n_best, count in ((1, 1, 1), (1, 1, 23), (4, 2, 1), (3, 3, 9), (4, 1, 40)):
         sources = [torch.randint(3, VOCAB, (1 + number % 11,), generator=generator).tolist() for number in range(count)]
-        batch = [part.to(device) for part in batch_of(sources)]
+        batch = on(device, sources)
         request = SearchRequest(
             bos_id=BOS,
             eos_id=EOS,
@@ -120,7 +127,7 @@ def test_what_is_in_the_padding_and_who_sits_beside_make_no_difference(device: s
     together = engine.generate(ids.to(device), mask.to(device), request)
     for number, source in enumerate(sources):
         alone = SearchRequest(bos_id=BOS, eos_id=EOS, forbidden_ids=(PAD, BOS), max_lengths=[10], beam_size=3)
-        batch = [part.to(device) for part in batch_of([source])]
+        batch = on(device, [source])
         assert texts(engine.generate(*batch, alone))[0] == texts(together)[number]
 
 
@@ -128,7 +135,7 @@ def test_what_is_in_the_padding_and_who_sits_beside_make_no_difference(device: s
 def test_a_search_that_is_broken_off_leaves_nothing_behind(device: str) -> None:
     model = transformer(device)
     engine = Recorded(FixedTransformer(model, torch.float32), model, places=(4,))
-    batch = [part.to(device) for part in batch_of([[5, 6, 7], [8, 9], [10], [11, 12], [13, 14]])]
+    batch = on(device, [[5, 6, 7], [8, 9], [10], [11, 12], [13, 14]])
     rules: dict[str, Any] = {"bos_id": BOS, "eos_id": EOS, "max_lengths": [12] * 5, "beam_size": 2}
     calls = 0
 
@@ -156,9 +163,27 @@ def test_a_listener_hears_every_token_of_a_greedy_search_once(device: str) -> No
         beam_size=1,
         on_tokens=lambda sentence, news: heard.setdefault(sentence, []).extend(news),
     )
-    batch = [part.to(device) for part in batch_of([[token, token + 1] for token in range(3, 9)])]
+    batch = on(device, [[token, token + 1] for token in range(3, 9)])
     found = engine.generate(*batch, request)
     assert heard == {number: one.token_ids for number, [one] in enumerate(found) if one.token_ids}
+
+
+class Unrecordable(FixedScript):
+    def make_seats(self, **_: int) -> Any:
+        raise RuntimeError("Failed to find C compiler.")
+
+
+def test_where_nothing_can_be_recorded_it_is_said_once_and_done_step_by_step() -> None:
+    script = random_script(3, 8)
+    model = ScriptedModel(script)
+    request = SearchRequest(bos_id=BOS, eos_id=EOS, max_lengths=[5], beam_size=2)
+    engine = Recorded(Unrecordable(script, 8), model)
+    with pytest.warns(UserWarning, match="Failed to find C compiler"):
+        found = engine.generate(*batch_of([[3, 4]]), request)
+    assert found == Stepwise(model).generate(*batch_of([[3, 4]]), request)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert engine.generate(*batch_of([[3, 4]]), request) == found
 
 
 def test_what_it_does_not_do_goes_step_by_step() -> None:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from heedful.decoding.fixed_beam import FixedBeam, FixedRules, Taken
+from heedful.errors import HeedfulError, is_out_of_memory
 
 
 class FixedDecodable(Protocol):
@@ -61,9 +62,9 @@ class Desk:
         self._beam.is_open.fill_(False)
         self._beam.set_length_penalty(length_penalty)
 
-    def group(self, num_free: int) -> int:
-        """Say how many sentences are read together where so many places are free."""
-        return self.batch if num_free == self.batch else max(1, self.batch // 4)
+    def group(self, num: int) -> int:
+        """Say how many are read together where there are so many: two sizes, so that few are recorded."""
+        return next(size for size in (max(1, self.batch // 4), self.batch) if size >= num)
 
     def seat(
         self,
@@ -75,7 +76,7 @@ class Desk:
     ) -> None:
         """Give places to sentences, source_ids and source_mask [batch, source_len], and read them."""
         num, length = source_ids.shape
-        size = (num if self._model.device.type == "cpu" else self.group(num), _padded(length, self._source_len))
+        size = (self.group(num), _padded(length, self._source_len))
         if size not in self._readers:
             self._readers[size] = _Reader(self._model, *size, self._pool)
         memory = self._readers[size].read(source_ids, source_mask)
@@ -114,6 +115,23 @@ class Desk:
         )
 
 
+def make_desk(model: FixedDecodable, rules: FixedRules, shape: tuple[int, int, int], num_bytes: int) -> Desk:
+    """Make a desk of `shape`: places, positions of a source, positions of an output.
+
+    What is missing for compiling kernels, such as a C compiler, shows here, and is a `CannotRecordError`.
+    """
+    try:
+        return Desk(model, rules, *shape, num_bytes=num_bytes)
+    except Exception as error:  # of Triton, of the C compiler, of the driver: they have no common ancestor
+        if is_out_of_memory(error):
+            raise
+        raise CannotRecordError(f"A search on this GPU could not be recorded: {error}") from error
+
+
+class CannotRecordError(HeedfulError):
+    """Steps of fixed shape do not run here."""
+
+
 class _Reader:
     """Reads groups of sentences of up to a length."""
 
@@ -146,7 +164,7 @@ class _Recording:
         if device.type != "cuda":
             return
         # Once unrecorded: what kernels prepare at their first launch may not be prepared in a recording.
-        aside = torch.cuda.Stream(device)
+        aside = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream(device))
         with torch.cuda.stream(aside):
             work()

@@ -7,14 +7,19 @@ Greedy search is a beam of one.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.decoding.hypothesis import Hypothesis, finish
+from heedful.decoding.hypothesis import FinishReason, Hypothesis, finish
 from heedful.decoding.length_penalty import penalty_of
+
+Words = NDArray[np.int32]
+FloatT = TypeVar("FloatT", np.float32, np.float64)
 
 
 @dataclass(frozen=True)
@@ -66,11 +71,15 @@ class FixedBeam:
         self.ending_ids = table(batch, most + 1, dtype=torch.int64)
         self.ending_log_probs = table(batch, most + 1, dtype=torch.float32)
         self.failed_slots = table(batch, dtype=torch.int64, fill=-1)  # whose writing is what was left; -1: none failed
+        self._length_penalty: float | None = None
         self._lines = torch.arange(batch, device=device)
         self._rows = torch.arange(batch * beam, dtype=torch.int32, device=device).view(batch, beam)
 
     def set_length_penalty(self, length_penalty: float) -> None:
         """Take up what log-probabilities are divided by."""
+        if length_penalty == self._length_penalty:
+            return
+        self._length_penalty = length_penalty
         values = [penalty_of(length, length_penalty) for length in range(len(self.penalties))]
         self.penalties.copy_(torch.tensor(values, dtype=torch.float64))
 
@@ -90,7 +99,7 @@ class FixedBeam:
     def choose(self, log_probs: Tensor, ids: Tensor) -> None:
         """Go on by the model's best tokens: log_probs float32 and ids int64 [rows, candidates]."""
         if ids.is_cuda:
-            from heedful.decoding.choice_kernel import choose
+            from heedful.decoding.kernels.choice import choose
 
             choose(self, log_probs, ids)
             return
@@ -156,52 +165,73 @@ class FixedBeam:
 
     def take(self, places: Tensor, longest: int) -> "Taken":
         """Copy the results of places [batch], which have ended after at most `longest` steps, in one transfer."""
-        written = (self.written_ids, self.written_log_probs, self.written_slots)
-        endings = (self.ending_scores, self.ending_steps, self.ending_slots, self.ending_ids, self.ending_log_probs)
-        numbers = torch.stack([self.num_endings[places], self.failed_slots[places], self.steps[places]], dim=1)
-        parts = [*(it[places, :longest].flatten(1) for it in written), *(it[places] for it in endings), numbers]
-        table = torch.cat(
-            [part.double() for part in parts], dim=1
-        ).cpu()  # [batch, ...]: fp64 holds all of them exactly
-        return Taken(table.tolist(), longest, self.rules)
+        written = (self.written_ids.int(), self.written_slots.int(), self.written_log_probs.view(torch.int32))
+        endings = (self.ending_steps.int(), self.ending_slots.int(), self.ending_ids.int())
+        numbers = torch.stack([self.num_endings, self.failed_slots, self.steps], dim=1).int()
+        parts = [*(it[:, :longest].flatten(1) for it in written), *endings, self.ending_log_probs.view(torch.int32)]
+        table = torch.cat([*parts, self.ending_scores.view(torch.int32), numbers], dim=1)[places]
+        return Taken(table.cpu().numpy(), longest, self.rules)
 
 
 @dataclass(frozen=True)
 class Taken:
     """What some searches have found, as numbers on the host, not yet put together."""
 
-    lines: list[list[float]]
+    table: NDArray[np.int32]  # [batch, ...]: one line of 32-bit words for each sentence
     longest: int
     rules: FixedRules
 
     def hypotheses(self, length_penalty: float) -> list[list[Hypothesis]]:
         """Follow the back-pointers of the best endings of each."""
-        return [self._of(line, length_penalty) for line in self.lines]
-
-    def _of(self, line: Sequence[float], length_penalty: float) -> list[Hypothesis]:
-        beam, width = self.rules.beam_size, 2 * self.rules.beam_size + 1
-        size = self.longest * beam
-        num_endings, failed_slot, step = (int(number) for number in line[-3:])
-
-        def traced(num_steps: int, slot: int) -> tuple[list[int], list[float]]:
-            token_ids, log_probs = [], []
-            for place in range((num_steps - 1) * beam, -1, -beam):
-                token_ids.append(int(line[place + slot]))
-                log_probs.append(line[size + place + slot])
-                slot = int(line[2 * size + place + slot])
-            return token_ids[::-1], log_probs[::-1]
-
-        if failed_slot >= 0:
-            return [finish(*traced(step, failed_slot), "error", length_penalty=length_penalty)]
-        scores, steps, slots, ids, last = (
-            line[3 * size + kind * width : 3 * size + kind * width + num_endings] for kind in range(5)
+        beam, n_best = self.rules.beam_size, self.rules.n_best
+        size, width = self.longest * beam, 2 * beam + 1
+        ids, slots, log_probs, steps, ending_slots, last_ids, last, scores, numbers = np.split(
+            self.table, np.cumsum([size] * 3 + [width] * 4 + [2 * width]), axis=1
         )
+        num_endings, failed_slots, num_steps = numbers.T
+        ranks = (-_as_floats(scores, np.float64)[:, :-1]).argsort(axis=1, kind="stable")[
+            :, :n_best
+        ]  # [batch, candidates]
+        has_failed = failed_slots >= 0
+        lengths = np.where(has_failed[:, None], num_steps[:, None], np.take_along_axis(steps, ranks, 1))
+        slot = np.where(has_failed[:, None], failed_slots[:, None], np.take_along_axis(ending_slots, ranks, 1))
+        token_ids, token_log_probs = self._traced(ids, slots, _as_floats(log_probs, np.float32), lengths, slot)
+        last_ids = np.take_along_axis(last_ids, ranks, 1)
+        last_log_probs = np.take_along_axis(_as_floats(last, np.float32), ranks, 1)
+        counts = np.where(has_failed, 1, np.minimum(num_endings, n_best))
         found = []
-        for number in sorted(range(num_endings), key=lambda it: scores[it], reverse=True)[: self.rules.n_best]:
-            token_ids, log_probs = traced(int(steps[number]), int(slots[number]))
-            is_eos = ids[number] == self.rules.eos_id
-            if not is_eos:
-                token_ids.append(int(ids[number]))
-            log_probs.append(last[number])
-            found.append(finish(token_ids, log_probs, "eos" if is_eos else "length", length_penalty=length_penalty))
+        for sentence, count in enumerate(counts.tolist()):
+            some = []
+            for rank in range(count):
+                length = int(lengths[sentence, rank])
+                written = token_ids[sentence, rank, :length].tolist()
+                probable = token_log_probs[sentence, rank, :length].tolist()
+                reason: FinishReason = "error"
+                if not has_failed[sentence]:
+                    last_id = int(last_ids[sentence, rank])
+                    reason = "eos" if last_id == self.rules.eos_id else "length"
+                    written += [] if reason == "eos" else [last_id]
+                    probable.append(float(last_log_probs[sentence, rank]))
+                some.append(finish(written, probable, reason, length_penalty=length_penalty))
+            found.append(some)
         return found
+
+    def _traced(
+        self, ids: Words, slots: Words, log_probs: NDArray[np.float32], lengths: Words, slot: Words
+    ) -> tuple[Words, NDArray[np.float32]]:
+        """Read back what was written on the way to slot after lengths steps, [batch, candidates] each."""
+        beam = self.rules.beam_size
+        token_ids = np.zeros((*slot.shape, self.longest), dtype=np.int32)
+        token_log_probs = np.zeros(token_ids.shape, dtype=np.float32)
+        for step in range(self.longest - 1, -1, -1):
+            is_on_the_way = step < lengths
+            column = step * beam + np.where(is_on_the_way, slot, 0)
+            token_ids[:, :, step] = np.take_along_axis(ids, column, 1)
+            token_log_probs[:, :, step] = np.take_along_axis(log_probs, column, 1)
+            slot = np.where(is_on_the_way, np.take_along_axis(slots, column, 1), slot)
+        return token_ids, token_log_probs
+
+
+def _as_floats(words: Words, dtype: "type[FloatT]") -> "NDArray[FloatT]":
+    """Read 32-bit words as floating-point numbers."""
+    return np.ascontiguousarray(words).view(dtype)

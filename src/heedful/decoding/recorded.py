@@ -7,6 +7,7 @@ are those of `Stepwise`, which does whatever is not done here. Without a GPU the
 """
 
 import threading
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from heedful.decoding.desk import Desk, FixedDecodable
+from heedful.decoding.desk import CannotRecordError, Desk, FixedDecodable, make_desk
 from heedful.decoding.fixed_beam import FixedRules, Taken
 from heedful.decoding.generation import Stepwise
 from heedful.decoding.hypothesis import Hypothesis
@@ -45,6 +46,9 @@ class Recorded:
     """Sentences for which there may be places at a desk."""
 
     _desks: "OrderedDict[tuple[Any, ...], Desk]" = field(default_factory=OrderedDict, repr=False)
+    _is_off: threading.Event = field(default_factory=threading.Event, repr=False)
+    """Set when it was found that nothing can be recorded here."""
+
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
@@ -61,15 +65,20 @@ class Recorded:
         with self._lock:
             try:
                 return _Search(self, source_ids, source_mask, request).results()
+            except CannotRecordError as error:
+                self._is_off.set()
+                warnings.warn(f"{error}\nGoing on step by step, which is slower.", stacklevel=2)
             except RuntimeError:
                 self._desks.clear()  # whatever it was, room is needed, and what was being written is of no use
                 raise
+        return self.generator.generate(source_ids, source_mask, request)
 
     def _can_do(self, source_ids: Tensor, request: SearchRequest) -> bool:
         is_plain = request.way is None and request.terms is None and request.prefix_ids is None
         is_new = request.beginnings is None and request.recorder is None and request.kept_reading is None
         longest = max(source_ids.size(1), *request.max_lengths)
-        return is_plain and is_new and longest <= self.fixed.max_len and request.beam_size <= _MAX_BEAM
+        is_within = longest <= self.fixed.max_len and request.beam_size <= _MAX_BEAM
+        return is_plain and is_new and is_within and not self._is_off.is_set()
 
     def desk(self, rules: FixedRules, num_sentences: int, source_len: int, max_len: int) -> Desk:
         """Return a desk with room for such sentences, one that is there or a new one."""
@@ -88,7 +97,7 @@ class Recorded:
         if key not in self._desks:
             while self._desks and held + batch * bytes_of_place > most:
                 held -= self._desks.popitem(last=False)[1].num_bytes
-            self._desks[key] = Desk(self.fixed, rules, batch, source_len, max_len, num_bytes=batch * bytes_of_place)
+            self._desks[key] = make_desk(self.fixed, rules, (batch, source_len, max_len), batch * bytes_of_place)
         self._desks.move_to_end(key)
         return self._desks[key]
 
@@ -147,7 +156,7 @@ class _Search:
         while seated or waiting:
             while waiting and (not seated or len(free) >= max(1, desk.batch // 4)):
                 self._request.before_step()
-                some = [waiting.pop() for _ in range(min(len(waiting), len(free), desk.group(len(free))))]
+                some = [waiting.pop() for _ in range(min(len(waiting), len(free)))]
                 places = [free.pop() for _ in some]
                 self._seat(desk, places, some)
                 seated |= dict(zip(places, some, strict=True))

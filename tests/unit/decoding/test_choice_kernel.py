@@ -33,7 +33,7 @@ def results(beam: FixedBeam) -> list[list[Hypothesis]]:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("beam_size", "n_best"), [(1, 1), (2, 2), (4, 1), (5, 3)])
 def test_one_launch_chooses_what_many_operations_choose(beam_size: int, n_best: int, seed: int) -> None:
-    from heedful.decoding.choice_kernel import choose
+    from heedful.decoding.kernels.choice import choose
 
     generator = torch.Generator().manual_seed(seed)
     caps = torch.randint(1, 9, (BATCH,), generator=generator)

@@ -6,7 +6,7 @@ Shapes are fixed: all positions that there is room for are looked at, and those 
 import torch
 from torch import Tensor
 
-from heedful.nn.attention import attend
+from heedful.nn.attention import attend, split_heads
 
 
 def attend_to_past(projected: Tensor, past: Tensor, holders: Tensor, steps: Tensor, num_heads: int) -> Tensor:
@@ -46,6 +46,6 @@ def attend_to_source(query: Tensor, memory: Tensor, is_real: Tensor, ends: Tenso
 
 def _attend(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor, num_heads: int) -> Tensor:
     """Average values for one query a row; query [rows, dim], the others [rows, key_len, dim], mask [rows, key_len]."""
-    split = [part.unflatten(-1, (num_heads, -1)).transpose(1, 2) for part in (query.unsqueeze(1), keys, values)]
-    averages, _ = attend(*split, mask[:, None, None, :])
+    query, keys, values = (split_heads(part, num_heads) for part in (query.unsqueeze(1), keys, values))
+    averages, _ = attend(query, keys, values, mask[:, None, None, :])
     return averages.flatten(1)

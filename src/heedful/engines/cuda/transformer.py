@@ -16,7 +16,7 @@ from torch.nn import functional
 from heedful.engines.cuda.attention import attend_to_past, attend_to_source
 from heedful.engines.cuda.choice import ALLOWED, END, FORBIDDEN, best_allowed
 from heedful.engines.cuda.products import FusedProducts, PlainProducts, Products, Stream, normalized
-from heedful.engines.cuda.weights import LayerWeights, is_plain, weights_in
+from heedful.engines.cuda.weights import LayerWeights, Norm, is_plain, weights_in
 from heedful.models.transformer import Transformer
 from heedful.nn.attention import attend_fused, join_heads, split_heads
 from heedful.nn.feed_forward import ACTIVATIONS
@@ -97,8 +97,8 @@ class FixedTransformer:
             states = self._read_layer(states, layer, mask, heads)
         states = normalized(states, side.final_norm)
         crosses = [layer.cross for layer in self.weights.target.layers if layer.cross is not None]
-        both = [functional.linear(states, *cross.key_value).unflatten(-1, (2, -1)) for cross in crosses]
-        return torch.stack(both).permute(0, 3, 1, 2, 4)
+        both = [torch.stack(functional.linear(states, *cross.key_value).chunk(2, dim=-1)) for cross in crosses]
+        return torch.stack(both)
 
     def _read_layer(self, states: Tensor, layer: LayerWeights, mask: Tensor | None, heads: int) -> Tensor:
         """Run states [batch, source_len, dim] through a layer of the encoder."""
@@ -145,6 +145,6 @@ class FixedTransformer:
         return products.logits(stream, self.weights.output, side.final_norm)
 
 
-def _norms(norm, is_pre_norm: bool):  # type: ignore[no-untyped-def]
+def _norms(norm: Norm, is_pre_norm: bool) -> tuple[Norm | None, Norm | None]:
     """Say what normalises what a sub-layer reads, and what the sum behind it."""
     return (norm, None) if is_pre_norm else (None, norm)

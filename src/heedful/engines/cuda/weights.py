@@ -4,7 +4,6 @@ Matrices and biases are in the precision that is computed in; LayerNorms stay in
 are read from the model's parameters, whatever wraps its modules.
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, cast
@@ -12,10 +11,19 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from heedful.models.transformer import Transformer
-from heedful.nn.feed_forward import ACTIVATIONS, Activation
+from heedful.models.transformer import Decoder, Encoder, Transformer
+from heedful.nn.attention import MultiHeadAttention, MultiHeadSelfAttention
+from heedful.nn.embedding import OutputProjection, TokenEmbedding
+from heedful.nn.feed_forward import ACTIVATIONS, Activation, FeedForward
 from heedful.nn.layers import DecoderLayer, EncoderLayer, PostNormResidual, PreNormResidual
-from heedful.nn.positions import LearnedPositions, Positions, SinusoidalPositions
+from heedful.nn.positions import LearnedPositions, NoPositions, Positions, SinusoidalPositions
+
+_KNOWN = (
+    *(Transformer, Encoder, Decoder, EncoderLayer, DecoderLayer, PostNormResidual, PreNormResidual),
+    *(MultiHeadAttention, MultiHeadSelfAttention, FeedForward, TokenEmbedding, OutputProjection),
+    *(SinusoidalPositions, LearnedPositions, NoPositions),
+    *(nn.Linear, nn.LayerNorm, nn.Embedding, nn.Dropout, nn.ModuleList),
+)
 
 
 class Linear(NamedTuple):
@@ -107,10 +115,10 @@ def weights_in(model: Transformer, dtype: torch.dtype, max_len: int) -> Transfor
             scaled, table, tuple(_layer(layer, dtype) for layer in layers), None if norm is None else _norm(norm)
         )
 
-    scaled = (model.target_embedding.weight.detach() * math.sqrt(model.dim)).to(dtype)
+    scaled = (model.target_embedding.weight.detach() * model.target_embedding.scale).to(dtype)
     source = scaled
     if model.source_embedding is not model.target_embedding:
-        source = (model.source_embedding.weight.detach() * math.sqrt(model.dim)).to(dtype)
+        source = (model.source_embedding.weight.detach() * model.source_embedding.scale).to(dtype)
     return TransformerWeights(
         source=side(encoder, source, model.source_positions, model.encoder.final_norm),
         target=side(decoder, scaled, model.target_positions, model.decoder.final_norm),
@@ -124,12 +132,8 @@ def weights_in(model: Transformer, dtype: torch.dtype, max_len: int) -> Transfor
 
 
 def is_plain(model: nn.Module) -> bool:
-    """Say whether a model is the Transformer of the paper, with nothing taken out or exchanged."""
-    return type(model) is Transformer and all(
-        type(layer) in (EncoderLayer, DecoderLayer)
-        and type(layer.feed_forward_residual) in (PostNormResidual, PreNormResidual)
-        for layer in [*model.encoder.layers, *model.decoder.layers]
-    )
+    """Say whether a model is the Transformer of the paper: made of what this file knows, and nothing else."""
+    return all(type(module) in _KNOWN for module in model.modules())
 
 
 def _layer(layer: EncoderLayer | DecoderLayer, dtype: torch.dtype) -> LayerWeights:

@@ -49,30 +49,33 @@ def attend_to_past(projected: Tensor, past: Tensor, holders: Tensor, steps: Tens
 def attend_to_source(query: Tensor, memory: Tensor, is_real: Tensor, ends: Tensor, num_heads: int) -> Tensor:
     """Let query [rows, dim] look at its sentence: memory [2, batch, source_len, dim], is_real [batch, source_len].
 
-    ends int64 [batch] says behind which position nothing is real. Returns [rows, dim].
+    ends int64 [batch] says behind which position nothing is real. The rows of a sentence are one program, so that its
+    keys and values are read once. Returns [rows, dim].
     """
     _, batch, source_len, dim = memory.shape
     averages = query.new_empty(query.shape)
-    _source[(len(query), num_heads)](
+    beam = len(query) // batch
+    _source[(batch, num_heads)](
         query,
         memory[0],
         memory[1],
         is_real,
         ends,
         averages,
-        len(query) // batch,
+        beam,
         source_len,
         (dim // num_heads) ** -0.5,
         DIM=dim,
         HEAD_DIM=dim // num_heads,
-        FEATURES=triton.next_power_of_2(dim // num_heads),
+        FEATURES=max(16, triton.next_power_of_2(dim // num_heads)),
+        ROWS=max(16, triton.next_power_of_2(beam)),
         TILE=_TILE,
         num_warps=2,
     )
     return averages
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit(do_not_specialize=["beam"])  # type: ignore[untyped-decorator]
 def _past(  # type: ignore[no-untyped-def]
     projected,
     past_keys,
@@ -127,7 +130,7 @@ def _past(  # type: ignore[no-untyped-def]
     tl.store(at, (average / total).to(averages.dtype.element_ty), mask=is_feature)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit(do_not_specialize=["beam"])  # type: ignore[untyped-decorator]
 def _source(  # type: ignore[no-untyped-def]
     queries,
     memory_keys,
@@ -141,33 +144,36 @@ def _source(  # type: ignore[no-untyped-def]
     DIM: tl.constexpr,
     HEAD_DIM: tl.constexpr,
     FEATURES: tl.constexpr,
+    ROWS: tl.constexpr,
     TILE: tl.constexpr,
 ):
-    row, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    sentence = row // beam
-    feature = tl.arange(0, FEATURES)
+    sentence, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    row, feature = tl.arange(0, ROWS), tl.arange(0, FEATURES)
     is_feature = feature < HEAD_DIM
-    own = row * DIM + head * HEAD_DIM + feature
-    query = tl.load(queries + own, mask=is_feature, other=0.0).to(tl.float32) * scale
+    own = (sentence * beam + row)[:, None] * DIM + head * HEAD_DIM + feature[None, :]
+    is_own = (row < beam)[:, None] & is_feature[None, :]
+    query = tl.load(queries + own, mask=is_own, other=0.0)
     end = tl.load(ends + sentence).to(tl.int32)
-    highest = _NOTHING
-    total = 0.0
-    average = tl.zeros([FEATURES], tl.float32)
+    highest = tl.full([ROWS], _NOTHING, tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    average = tl.zeros([ROWS, FEATURES], tl.float32)
     start = 0
     while start < end:
         place = start + tl.arange(0, TILE)
         is_seen = tl.load(is_real + sentence * source_len + place, mask=place < end, other=0).to(tl.int1)
         there = ((sentence * source_len + place) * DIM + head * HEAD_DIM)[:, None] + feature[None, :]
         is_there = is_seen[:, None] & is_feature[None, :]
-        keys = tl.load(memory_keys + there, mask=is_there, other=0.0).to(tl.float32)
-        values = tl.load(memory_values + there, mask=is_there, other=0.0).to(tl.float32)
-        scores = tl.where(is_seen, tl.sum(keys * query[None, :], axis=1), _NOTHING)
-        higher = tl.maximum(highest, tl.max(scores, axis=0))
-        weights = tl.where(is_seen, tl.exp(scores - higher), 0.0)
+        keys = tl.load(memory_keys + there, mask=is_there, other=0.0)
+        values = tl.load(memory_values + there, mask=is_there, other=0.0)
+        scores = tl.dot(query, tl.trans(keys), input_precision="ieee") * scale
+        scores = tl.where(is_seen[None, :], scores, _NOTHING)
+        higher = tl.maximum(highest, tl.max(scores, axis=1))
+        weights = tl.where(is_seen[None, :], tl.exp(scores - higher[:, None]), 0.0)
         shrink = tl.exp(highest - higher)
-        total = total * shrink + tl.sum(weights, axis=0)
-        average = average * shrink + tl.sum(weights[:, None] * values, axis=0)
+        total = total * shrink + tl.sum(weights, axis=1)
+        found = tl.dot(weights.to(values.dtype), values, input_precision="ieee")
+        average = average * shrink[:, None] + found
         highest = higher
         start += TILE
-    found = average / tl.where(total > 0.0, total, 1.0)
-    tl.store(averages + own, found.to(averages.dtype.element_ty), mask=is_feature)
+    average = average / tl.where(total > 0.0, total, 1.0)[:, None]
+    tl.store(averages + own, average.to(averages.dtype.element_ty), mask=is_own)

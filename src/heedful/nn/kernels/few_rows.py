@@ -15,8 +15,8 @@ ACTIVATION_CODES = {None: 0, "relu": 1, "gelu": 2, "swish": 3}
 _ROWS = 16
 """Rows a program computes, the fewest that the matrix units take."""
 
-_DEPTH = 512
-"""Numbers of a row read at a time."""
+_VERY_FEW = 8
+"""Up to so many rows the matrix units are left alone: more programs with fewer columns each read the weights sooner."""
 
 
 def linear(
@@ -38,9 +38,12 @@ def linear(
     rows, depth = inputs.shape
     width = weight.size(0)
     output = inputs.new_empty(rows, width, dtype=dtype or inputs.dtype)
-    columns = 16 if width <= 2048 else 64
+    is_very_few, whole = rows <= _VERY_FEW, triton.next_power_of_2(depth)
+    columns = 4 if is_very_few else 16 if width <= 2048 else 64
+    tile_rows = triton.next_power_of_2(rows) if is_very_few else _ROWS
+    tile_depth = min(1024 if is_very_few else 512, whole)
     nothing = inputs
-    _linear[(triton.cdiv(width, columns), triton.cdiv(rows, _ROWS))](
+    _linear[(triton.cdiv(width, columns), triton.cdiv(rows, tile_rows))](
         inputs,
         nothing if norm is None else norm[0],
         nothing if norm is None else norm[1],
@@ -61,16 +64,17 @@ def linear(
         RESIDUAL_NORM=residual_norm is not None,
         DIM=depth,
         WIDTH=triton.next_power_of_2(width),
-        WHOLE=triton.next_power_of_2(depth),
-        DEPTH=min(_DEPTH, triton.next_power_of_2(depth)),
-        ROWS=_ROWS,
+        WHOLE=whole,
+        DEPTH=tile_depth,
+        ROWS=tile_rows,
         COLUMNS=columns,
-        num_warps=4,
+        VERY_FEW=is_very_few,
+        num_warps=8 if tile_depth > 512 else 4,
     )
     return output
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _moments(at, is_there, epsilon, dim):  # type: ignore[no-untyped-def]
     """Return the mean of every row and one over its deviation."""
     values = tl.load(at, mask=is_there, other=0.0).to(tl.float32)
@@ -79,7 +83,7 @@ def _moments(at, is_there, epsilon, dim):  # type: ignore[no-untyped-def]
     return mean, 1.0 / tl.sqrt_rn(tl.sum(centred * centred, axis=1) / dim + epsilon)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit(do_not_specialize=["rows"])  # type: ignore[untyped-decorator]
 def _linear(  # type: ignore[no-untyped-def]
     inputs,
     norm_weight,
@@ -105,6 +109,7 @@ def _linear(  # type: ignore[no-untyped-def]
     DEPTH: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
+    VERY_FEW: tl.constexpr,
 ):
     row = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
@@ -125,7 +130,10 @@ def _linear(  # type: ignore[no-untyped-def]
             x = ((x.to(tl.float32) - mean[:, None]) * factor[:, None] * scale + shift).to(weight.dtype.element_ty)
         at = weight + column[:, None].to(tl.int64) * DIM + depth[None, :]
         w = tl.load(at, mask=is_column[:, None] & is_depth[None, :], other=0.0)
-        found += tl.dot(x, tl.trans(w), input_precision="ieee")
+        if VERY_FEW:
+            found += tl.sum(x[:, None, :].to(tl.float32) * w[None, :, :].to(tl.float32), axis=2)
+        else:
+            found += tl.dot(x, tl.trans(w), input_precision="ieee")
     if BIAS:
         found += tl.load(bias + column, mask=is_column, other=0.0).to(tl.float32)[None, :]
     if ACTIVATION == 1:

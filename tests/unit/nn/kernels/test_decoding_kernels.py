@@ -33,9 +33,7 @@ def test_the_past_is_read_where_it_lies(batch: int, beam: int, length: int, head
     projected, past = draw(rows, 3 * dim), draw(2, rows, length, dim)
     theirs = past.clone().to(DEVICE)
     expected = attention.attend_to_past(projected, past, holders, steps, heads)
-    found = decoding_attention.attend_to_past(
-        projected.to(DEVICE), theirs, holders.to(DEVICE), steps.to(DEVICE), heads
-    )
+    found = decoding_attention.attend_to_past(projected.to(DEVICE), theirs, holders.to(DEVICE), steps.to(DEVICE), heads)
     torch.testing.assert_close(found.cpu(), expected, atol=1e-5, rtol=1e-5)
     assert torch.equal(theirs.cpu(), past)
 
@@ -50,7 +48,9 @@ def test_rows_look_at_their_own_sentence(batch: int, beam: int, length: int, hea
     query, memory = draw(batch * beam, dim), draw(2, batch, length, dim)
     expected = attention.attend_to_source(query, memory, is_real, ends, heads)
     memory[~is_real.expand(2, -1, -1)] = math.nan  # what is hidden is not read
-    found = decoding_attention.attend_to_source(*(it.to(DEVICE) for it in (query, memory, is_real, ends)), heads)
+    found = decoding_attention.attend_to_source(
+        query.to(DEVICE), memory.to(DEVICE), is_real.to(DEVICE), ends.to(DEVICE), heads
+    )
     torch.testing.assert_close(found.cpu(), expected, atol=1e-5, rtol=1e-5)
 
 
@@ -71,22 +71,24 @@ def test_the_best_tokens_come_in_order_and_of_equal_ones_the_lower_first(vocab: 
     assert torch.equal(found[1].cpu()[is_number], ids[is_number])
 
 
+@pytest.mark.parametrize("rows", [1, 5, 17])
 @pytest.mark.parametrize("is_normed", [False, True])
 @pytest.mark.parametrize("activation", [None, "relu", "gelu", "swish"])
-def test_few_rows_are_projected_as_many_are(activation: Activation | None, is_normed: bool) -> None:
+def test_few_rows_are_projected_as_many_are(activation: Activation | None, is_normed: bool, rows: int) -> None:
     norm = Norm(draw(48), draw(48, seed=1), 1e-5) if is_normed else None
     linear = Linear(draw(96, 48) / 8, draw(96))
-    stream = Stream(draw(5, 48))
+    stream = Stream(draw(rows, 48))
     expected = PlainProducts().project(stream, linear, norm, activation)
     found = FusedProducts().project(_moved(stream), _there(linear), _norm_there(norm), activation)
     torch.testing.assert_close(found.cpu(), expected, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("rows", [3, 17])
 @pytest.mark.parametrize("has_norm", [False, True])
-def test_sums_of_few_rows_are_those_of_many(has_norm: bool) -> None:
+def test_sums_of_few_rows_are_those_of_many(has_norm: bool, rows: int) -> None:
     norm = Norm(draw(48), draw(48, seed=1), 1e-5) if has_norm else None
-    output, logits, found = Linear(draw(48, 96) / 8, draw(48)), Linear(draw(70, 48) / 8, None), draw(17, 96)
-    plain, fused = Stream(draw(17, 48)), _moved(Stream(draw(17, 48)))
+    output, logits, found = Linear(draw(48, 96) / 8, draw(48)), Linear(draw(70, 48) / 8, None), draw(rows, 96)
+    plain, fused = Stream(draw(rows, 48)), _moved(Stream(draw(rows, 48)))
     for _ in range(3):
         plain = PlainProducts().add(plain, found, output, norm)
         fused = FusedProducts().add(fused, found.to(DEVICE), _there(output), _norm_there(norm))
