@@ -164,7 +164,8 @@ class Replicated(Section):
 
 class Sharded(Section):
     """Every process holds a shard of each weight and takes its parts of each batch (PyTorch's FSDP2): for models that one
-    GPU does not hold."""
+    GPU does not hold.
+    """
 
     kind: Literal["sharded"]
     parts: Count | None = None

@@ -28,7 +28,15 @@ from heedful.storage.model_folder import ModelFolder, describe_model_folder, loa
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
 from heedful.tasks.run_data import check_run_data, identify_data, write_run_data
-from heedful.tasks.run_folder import CONFIG, MODEL, Say, TrainingResult, check_run_folder, run_folder_of, write_run_folder
+from heedful.tasks.run_folder import (
+    CONFIG,
+    MODEL,
+    Say,
+    TrainingResult,
+    check_run_folder,
+    run_folder_of,
+    write_run_folder,
+)
 from heedful.training.compilation import compile_layers, recompute_layers
 from heedful.training.display import Display
 from heedful.training.distribution.ranks import Ranks, local_rank
@@ -115,7 +123,9 @@ def run_training(
         return ()
 
     ranks.first(lambda: check(display.say) or (), 0)
-    job = _prepared_in_turn(lambda: prepare(config, context), ranks)  # the last thing that can be refused: no folder before
+    job = _prepared_in_turn(
+        lambda: prepare(config, context), ranks
+    )  # the last thing that can be refused: no folder before
     with ExitStack() as held, advising("Free some space and start again with --resume."):
         ranks.first(begin, 0)
         model, where = job.loss.model, f"{context.device}" if ranks.world == 1 else f"{ranks.world} processes"

@@ -6,6 +6,7 @@ Adam is element by element, so a shard is all it needs. This file knows modules,
 """
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -85,8 +86,11 @@ class ReplicatedTeam(Team):
         # Built on a stream of its own, as recording steps with DDP asks for.
         self._device = loss.device
         aside = torch.cuda.stream(torch.cuda.Stream()) if self._device.type == "cuda" else nullcontext()
-        with aside:
+        with aside, warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # its successor's name is not yet in every version
             self._wrapped = DistributedDataParallel(loss, broadcast_buffers=False, gradient_as_bucket_view=True)
+        # Timing its own passes now and then, DDP would wait for the device in the middle of a recording.
+        self._wrapped._set_ddp_runtime_logging_sample_rate(1 << 30)  # type: ignore[no-untyped-call]
 
     def wrapped(self, loss: LossModule[BatchT]) -> Callable[[BatchT], LossSum]:
         """Return the loss inside DDP."""
@@ -116,6 +120,8 @@ class ShardedTeam(Team):
         from torch.distributed.fsdp import fully_shard
 
         super().__init__(ranks, parts)
+        # The loss is an element of a tensor of sums, which nothing here writes to.
+        warnings.filterwarnings("ignore", message="FSDP2-wrapped module", category=UserWarning)
         self._whole = whole if ranks.is_first else None
         mesh = init_device_mesh(loss.device.type, (ranks.world,))
         for layer in _separable(loss.model, layers):
