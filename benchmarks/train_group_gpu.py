@@ -4,8 +4,8 @@
 
 One process, one rank of a process group. The plain step, the step inside DDP and the step inside FSDP2 train the same
 model on the same batches, in turns; where steps are recorded the three are recorded. Then a model of 1.5 billion
-parameters trains sharded, its layers recomputed, and its memory stands beside what `training/step_model.py` predicts. With
---toy all is small and a CPU will do.
+parameters trains sharded, its layers recomputed, and its memory stands beside what `training/step_model.py` predicts.
+With --toy all is small and a CPU will do.
 """
 
 import argparse
@@ -61,9 +61,9 @@ class Variant:
 
 
 def draw(size: Size, count: int = 4) -> list[Batch]:
-    tokens = torch.randint(
-        4, size.vocab, (count, 2, size.rows, size.length), generator=torch.Generator().manual_seed(0)
-    )
+    """Draw pairs without padding."""
+    generator = torch.Generator().manual_seed(0)
+    tokens = torch.randint(4, size.vocab, (count, 2, size.rows, size.length), generator=generator)
     batches = [collate(list(pair[0]), list(pair[1]), bos_id=BOS, pad_id=PAD) for pair in tokens.numpy()]
     return [batch.pin_memory() for batch in batches] if torch.cuda.is_available() else batches
 
@@ -96,6 +96,7 @@ def make_step(
 
 
 def synchronize() -> None:
+    """Wait for the GPU where there is one."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 
@@ -139,6 +140,7 @@ def compare(name: str, size: Size, group: Ranks) -> dict[str, object]:
 
 
 def paper_shape(size: Size, num_parameters: int, *, recompute: bool) -> StepShape:
+    """Describe a step to the model on paper."""
     config, tokens = size.shape, size.rows * size.length
     return StepShape(
         num_parameters=num_parameters,
@@ -186,6 +188,7 @@ def large(size: Size, group: Ranks) -> dict[str, object]:
 
 
 def main() -> None:
+    """Measure all."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--toy", action="store_true")
     parser.add_argument("--json", type=Path)

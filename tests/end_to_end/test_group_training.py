@@ -1,4 +1,4 @@
-"""Several real processes train what one trains: the same curve whatever their number, from checkpoints of any other number.
+"""Several real processes train what one trains: the same curve, from checkpoints of any other number of them.
 
 Gloo, CPU; DDP and FSDP2, every task, with dropout, R-Drop from the fourth step on, accumulation, a moving average and
 Transformer-XL's memory; batches have fewer rows than parts now and then.

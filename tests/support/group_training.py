@@ -1,7 +1,7 @@
-"""Small runs by several processes: each is forked from this one, which has torch already, and meets the others over Gloo.
+"""Small runs by several processes, each forked from this one, which has torch already; they meet over Gloo.
 
-`train_in` forks, waits and returns the exit codes. A run is the real loop on a small model of every task, with dropout, so
-that what two processes draw must be what one draws.
+`train_in` forks, waits and returns the exit codes. A run is the real loop on a small model of every task, with dropout,
+so that what two processes draw must be what one draws.
 """
 
 import os

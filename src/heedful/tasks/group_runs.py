@@ -1,8 +1,8 @@
 """A run by several processes: one of those that `torchrun` has started, or all of them, started here by its agent.
 
-The agent is PyTorch's own (torch.distributed.elastic): it starts the processes, and when one dies it ends the others and
-starts all again, which go on from the last checkpoint. A mistake of the user or a wish to stop is no death: it comes back
-as an `Outcome`. This file knows processes; what they do is tasks/runs.py's.
+The agent is PyTorch's own (torch.distributed.elastic): it starts the processes, and when one dies it ends the others
+and starts all again, which go on from the last checkpoint. A mistake of the user or a wish to stop is no death: it
+comes back as an `Outcome`. This file knows processes; what they do is tasks/runs.py's.
 """
 
 import os

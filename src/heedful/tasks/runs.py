@@ -1,8 +1,8 @@
 """`heedful train`, whatever is trained: prepare, lock, train, publish.
 
 A task brings one object, its job (`RunJob`). Everything that can be wrong with the input is found while the job is
-prepared, before the run folder is made, so a typing error leaves nothing behind. Of several processes that train together
-all prepare, and the first one does what is done once: locks, writes, publishes.
+prepared, before the run folder is made, so a typing error leaves nothing behind. Of several processes that train
+together all prepare, and the first one does what is done once: locks, writes, publishes.
 """
 
 from collections.abc import Callable, Mapping

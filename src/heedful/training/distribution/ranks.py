@@ -49,7 +49,9 @@ class Ranks:
 
     def first(self, work: Callable[[], Sequence[float]], length: int) -> list[float]:
         """Let the first rank do some work and hand the `length` numbers it returns to all, or its failure."""
-        return list(work())
+        numbers = list(work())
+        assert len(numbers) == length
+        return numbers
 
     def all_or_none(self, work: Callable[[], None]) -> None:
         """Let every rank do some work on its own; where one fails, all do."""

@@ -54,7 +54,7 @@ class Team:
     def settle(self, batch: NamedBatch) -> None:
         """Do what the wrapper has to see before the first step; gradients it leaves are nobody's."""
 
-    def gathering(self, is_last: bool) -> AbstractContextManager[None]:
+    def gathering(self, is_last: bool) -> AbstractContextManager[None]:  # noqa: ARG002 - DDP's does
         """Return the context of a pass; gradients are added up over the ranks in the last one of a step."""
         return nullcontext()
 
@@ -92,7 +92,7 @@ class ReplicatedTeam(Team):
         # Timing its own passes now and then, DDP would wait for the device in the middle of a recording.
         self._wrapped._set_ddp_runtime_logging_sample_rate(1 << 30)  # type: ignore[no-untyped-call]
 
-    def wrapped(self, loss: LossModule[BatchT]) -> Callable[[BatchT], LossSum]:
+    def wrapped(self, loss: LossModule[BatchT]) -> Callable[[BatchT], LossSum]:  # noqa: ARG002 - wrapped at the start
         """Return the loss inside DDP."""
         return self._wrapped
 
