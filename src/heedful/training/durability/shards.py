@@ -3,7 +3,8 @@
 Each rank writes its rows of every tensor, `model.0-of-2.safetensors` beside `model.1-of-2.safetensors`; the rows follow
 each other in the order of the ranks. Any other number of processes can read them: each takes the rows it holds. A
 tensor without rows, such as Adam's count of steps, is in the first file alone. A file that one process wrote,
-`model.safetensors`, is the case of a single rank. The files carry no code, and which of them belong together says the folder's manifest.
+`model.safetensors`, is the case of a single rank. The files carry no code, and the folder's manifest says which belong
+together.
 """
 
 import json
