@@ -7,6 +7,7 @@ comes back as an `Outcome`. This file knows processes; what they do is tasks/run
 
 import os
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,7 +90,7 @@ def train_in_processes(
     return result
 
 
-def _launched(launch):  # type: ignore[no-untyped-def]
+def _launched(launch: Callable[[], dict[int, Outcome]]) -> list[Outcome]:
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 

@@ -8,6 +8,7 @@ together all prepare, and the first one does what is done once: locks, writes, p
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
@@ -110,9 +111,10 @@ def run_training(
     folder = context.folder
     data = identify_data(config, context.identities)
 
-    def check(say: Say) -> None:
+    def check(say: Say) -> tuple[()]:
         check_run_folder(folder, config, resume=resume, say=say)
         check_run_data(folder, data, say=say)
+        return ()
 
     def begin() -> tuple[()]:
         held.enter_context(RunLock(folder))
@@ -122,7 +124,7 @@ def run_training(
         write_run_folder(folder, config, job.tokenizer_json, describe_environment())
         return ()
 
-    ranks.first(lambda: check(display.say) or (), 0)
+    ranks.first(lambda: check(display.say), 0)
     job = _prepared_in_turn(
         lambda: prepare(config, context), ranks
     )  # the last thing that can be refused: no folder before
@@ -137,16 +139,20 @@ def run_training(
             recompute_layers(model, job.compiled_layers)
         state = start_state(model, config.training, job.loss.carried)
         train(state, job, _run(config, folder, job.identity, display, team))
-        ranks.first(lambda: _publish(config, folder, state, job) and (), 0)
+        ranks.first(lambda: _publish(config, folder, state, job), 0)
     return TrainingResult(folder, folder / MODEL, state.step, state.scores)
 
 
 def _prepared_in_turn(prepare: Callable[[], RunJob[BatchT]], ranks: Ranks) -> RunJob[BatchT]:
     """Prepare on one process of each machine, then on the others, which find its tokens in the cache."""
     made: list[RunJob[BatchT]] = []
-    for turn in (True, False):
-        if ranks.is_group or turn:
-            ranks.all_or_none(lambda turn=turn: made.append(prepare()) if (local_rank() == 0) == turn else None)
+
+    def take_turn(is_first_on_machine: bool) -> None:
+        if not ranks.is_group or is_first_on_machine == (local_rank() == 0):
+            made.append(prepare())
+
+    for turn in (True, False) if ranks.is_group else (True,):
+        ranks.all_or_none(partial(take_turn, turn))
     return made[0]
 
 
@@ -204,7 +210,7 @@ def _run(config: AnyRun, folder: Path, identity: dict[str, JsonValue], display: 
     )
 
 
-def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT]) -> Path:
+def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT]) -> tuple[()]:
     """Average the checkpoints the config asks for and write the model folder, unless it is there already."""
     training, destination = config.training, folder / MODEL
     paths = checkpoints_to_average(
@@ -221,7 +227,7 @@ def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT
     description = job.describe(facts)
     if destination.exists():
         if load_model_folder(destination, type(description)).description == description:
-            return destination
+            return ()
         remove_folder(destination)
     best = max(state.scores.values(), default=None)
     summary = {
@@ -236,4 +242,4 @@ def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT
     weights = {name: averaged[name] for name, _ in state.model.named_parameters()}
     card = job.card(weights, summary)
     save_model_folder(destination, ModelFolder(description, weights, job.tokenizer_json, card))
-    return destination
+    return ()

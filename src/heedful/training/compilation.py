@@ -42,7 +42,8 @@ def _recomputed_in_training(layer: nn.Module) -> Callable[..., Tensor]:
 
     def forward(*states: Tensor | None) -> Tensor:
         if not (layer.training and torch.is_grad_enabled()):
-            return once(*states)
+            plain: Tensor = once(*states)
+            return plain
         output: Tensor = checkpoint(once, *states, use_reentrant=False)
         return output
 

@@ -85,7 +85,9 @@ class ReplicatedTeam(Team):
         super().__init__(ranks, parts)
         # Built on a stream of its own, as recording steps with DDP asks for.
         self._device = loss.device
-        aside = torch.cuda.stream(torch.cuda.Stream()) if self._device.type == "cuda" else nullcontext()
+        aside: AbstractContextManager[Any] = nullcontext()
+        if self._device.type == "cuda":
+            aside = torch.cuda.stream(torch.cuda.Stream())  # type: ignore[no-untyped-call]
         with aside, warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # its successor's name is not yet in every version
             self._wrapped = DistributedDataParallel(loss, broadcast_buffers=False, gradient_as_bucket_view=True)

@@ -17,7 +17,7 @@ def write(folder: Path, world: int) -> dict[str, torch.Tensor]:
         "count": torch.tensor(12.0),
     }
     for rank in range(world):
-        held = {}
+        held: dict[str, torch.Tensor] = {}
         for name, tensor in whole.items():
             if not tensor.ndim:
                 held |= {name: tensor} if rank == 0 else {}
