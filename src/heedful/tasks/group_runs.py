@@ -20,7 +20,7 @@ from heedful.tasks.run_folder import TrainingResult
 from heedful.tasks.runs import run_training
 from heedful.tasks.table import task_of_run
 from heedful.training.display import QuietDisplay, make_display
-from heedful.training.distribution.ranks import ElsewhereError, GroupRanks, local_rank
+from heedful.training.distribution.ranks import ElsewhereError, GroupRanks, local_rank, start_count
 from heedful.training.durability.interruption import TrainingInterruptedError
 from heedful.training.step import CrampedError
 
@@ -47,7 +47,7 @@ def train_as_one_of_many(run: AnyRun, *, resume: bool, device: str | None) -> Tr
         torch.cuda.set_device(own)
     elif "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(max(1, (os.cpu_count() or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
-    resume = resume or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+    resume = resume or start_count() > 0
     try:
         ranks = GroupRanks(own)
         display = make_display(run.training.max_steps) if ranks.is_first else QuietDisplay()

@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import torch
 from torch import Tensor, distributed
+from torch.distributed.rendezvous import rendezvous
 
 from heedful.errors import HeedfulError
 
@@ -65,7 +66,10 @@ class GroupRanks(Ranks):
 
     def __init__(self, device: torch.device) -> None:
         backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
-        distributed.init_process_group(backend, timeout=_PATIENCE_ON_DEVICE)
+        store, rank, world = next(rendezvous("env://"))
+        # Started again, a group may meet in the store of those who died, and must not look for them.
+        own = distributed.PrefixStore(f"start {start_count()}", store)
+        distributed.init_process_group(backend, timeout=_PATIENCE_ON_DEVICE, store=own, rank=rank, world_size=world)
         self.rank, self.world = distributed.get_rank(), distributed.get_world_size()
         self._hosts = distributed.new_group(backend="gloo", timeout=_PATIENCE)
 
@@ -136,3 +140,8 @@ def is_one_of_many() -> bool:
 def local_rank() -> int:
     """Return the number of this process on its machine, which is the number of its GPU."""
     return int(os.environ.get("LOCAL_RANK", "0"))
+
+
+def start_count() -> int:
+    """Return how often the agent has started this run's processes again."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
