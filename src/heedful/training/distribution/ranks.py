@@ -68,7 +68,7 @@ class GroupRanks(Ranks):
         backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
         store, rank, world = next(rendezvous("env://"))
         # Started again, a group may meet in the store of those who died, and must not look for them.
-        own = distributed.PrefixStore(f"start {start_count()}", store)
+        own = distributed.PrefixStore(f"start {start_count()}", store)  # type: ignore[attr-defined]
         distributed.init_process_group(backend, timeout=_PATIENCE_ON_DEVICE, store=own, rank=rank, world_size=world)
         self.rank, self.world = distributed.get_rank(), distributed.get_world_size()
         self._hosts = distributed.new_group(backend="gloo", timeout=_PATIENCE)
