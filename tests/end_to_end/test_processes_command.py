@@ -1,4 +1,4 @@
-"""`heedful train --processes 2`: a process is killed, the agent starts both again, and the model is bit for bit the same."""
+"""`heedful train --processes 2`: one is killed, the agent starts both again, and the model is the same bit for bit."""
 
 import os
 import signal

@@ -1,6 +1,7 @@
 """The model of a step on paper against closed forms, and against what was measured on one H200 (RESULTS.md)."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -44,7 +45,7 @@ def test_a_ring_sends_nearly_twice_what_is_added_up_and_shards_three_times() -> 
 @pytest.mark.parametrize("sharded", [False, True])
 def test_more_gpus_are_never_slower_by_their_computing_and_hide_messages_first(sharded: bool) -> None:
     times = [step_time(BIG, H200, 2**power, sharded=sharded) for power in range(11)]
-    assert all(one.products > two.products for one, two in zip(times, times[1:], strict=False))
+    assert all(one.products > two.products for one, two in pairwise(times))
     assert times[0].waiting == 0
     assert times[3].waiting == 0
     assert times[10].waiting > times[10].products
