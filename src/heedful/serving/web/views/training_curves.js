@@ -57,8 +57,8 @@ const ofRanks = (value) => (run) => {
   }));
 };
 const RANKS = [
-  { name: "rank_speed", of: ofRanks((rank) => rank?.tokens_per_second), fromZero: true },
-  { name: "rank_memory", of: ofRanks((rank) => rank && rank.memory_bytes / 2 ** 30), fromZero: true },
+  { name: "rank_speed", of: ofRanks((rank) => rank?.["tokens_per_second"]), fromZero: true },
+  { name: "rank_memory", of: ofRanks((rank) => rank && rank["memory_bytes"] / 2 ** 30), fromZero: true },
 ];
 
 /** What there is a picture of: its curves for one run, and how it is drawn. */
