@@ -169,13 +169,12 @@ class Replicated(Section):
 
     kind: Literal["replicated"] = "replicated"
     parts: Count | None = None
-    """Parts that every batch is cut into, by rows, each with dropout of its own; the processes share them evenly, so that
-    any number of processes that divides it trains alike. Not set: as many as there are processes when the run begins."""
+    """Parts that every batch is cut into, by rows, each with dropout of its own; the processes share them evenly, so
+    that any number of processes that divides it trains alike. Not set: as many as there are processes at the start."""
 
 
 class Sharded(Section):
-    """Every process holds a shard of each weight and takes its parts of each batch (PyTorch's FSDP2): for models that one
-    GPU does not hold."""
+    """Every process holds a shard of each weight (PyTorch's FSDP2): for models that one GPU does not hold."""
 
     kind: Literal["sharded"]
     parts: Count | None = None

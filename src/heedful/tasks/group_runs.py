@@ -1,12 +1,13 @@
 """A run by several processes: one of those that `torchrun` has started, or all of them, started here by its agent.
 
-The agent is PyTorch's own (torch.distributed.elastic): it starts the processes, and when one dies it ends the others and
-starts all again, which go on from the last checkpoint. A mistake of the user or a wish to stop is no death: it comes back
-as an `Outcome`. This file knows processes; what they do is tasks/runs.py's.
+The agent is PyTorch's own (torch.distributed.elastic): it starts the processes, and when one dies it ends the others
+and starts all again, which go on from the last checkpoint. A mistake of the user or a wish to stop is no death: it
+comes back as an `Outcome`. This file knows processes; what they do is tasks/runs.py's.
 """
 
 import os
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from heedful.tasks.run_folder import TrainingResult
 from heedful.tasks.runs import run_training
 from heedful.tasks.table import task_of_run
 from heedful.training.display import QuietDisplay, make_display
-from heedful.training.distribution.ranks import ElsewhereError, GroupRanks, local_rank
+from heedful.training.distribution.ranks import ElsewhereError, GroupRanks, local_rank, start_count
 from heedful.training.durability.interruption import TrainingInterruptedError
 from heedful.training.step import CrampedError
 
@@ -46,7 +47,7 @@ def train_as_one_of_many(run: AnyRun, *, resume: bool, device: str | None) -> Tr
         torch.cuda.set_device(own)
     elif "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(max(1, (os.cpu_count() or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
-    resume = resume or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+    resume = resume or start_count() > 0
     try:
         ranks = GroupRanks(own)
         display = make_display(run.training.max_steps) if ranks.is_first else QuietDisplay()
@@ -89,7 +90,7 @@ def train_in_processes(
     return result
 
 
-def _launched(launch):  # type: ignore[no-untyped-def]
+def _launched(launch: Callable[[], dict[int, Outcome]]) -> list[Outcome]:
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 

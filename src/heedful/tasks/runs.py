@@ -1,13 +1,14 @@
 """`heedful train`, whatever is trained: prepare, lock, train, publish.
 
 A task brings one object, its job (`RunJob`). Everything that can be wrong with the input is found while the job is
-prepared, before the run folder is made, so a typing error leaves nothing behind. Of several processes that train together
-all prepare, and the first one does what is done once: locks, writes, publishes.
+prepared, before the run folder is made, so a typing error leaves nothing behind. Of several processes that train
+together all prepare, and the first one does what is done once: locks, writes, publishes.
 """
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
@@ -28,7 +29,15 @@ from heedful.storage.model_folder import ModelFolder, describe_model_folder, loa
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
 from heedful.tasks.run_data import check_run_data, identify_data, write_run_data
-from heedful.tasks.run_folder import CONFIG, MODEL, Say, TrainingResult, check_run_folder, run_folder_of, write_run_folder
+from heedful.tasks.run_folder import (
+    CONFIG,
+    MODEL,
+    Say,
+    TrainingResult,
+    check_run_folder,
+    run_folder_of,
+    write_run_folder,
+)
 from heedful.training.compilation import compile_layers, recompute_layers
 from heedful.training.display import Display
 from heedful.training.distribution.ranks import Ranks, local_rank
@@ -102,9 +111,10 @@ def run_training(
     folder = context.folder
     data = identify_data(config, context.identities)
 
-    def check(say: Say) -> None:
+    def check(say: Say) -> tuple[()]:
         check_run_folder(folder, config, resume=resume, say=say)
         check_run_data(folder, data, say=say)
+        return ()
 
     def begin() -> tuple[()]:
         held.enter_context(RunLock(folder))
@@ -114,8 +124,10 @@ def run_training(
         write_run_folder(folder, config, job.tokenizer_json, describe_environment())
         return ()
 
-    ranks.first(lambda: check(display.say) or (), 0)
-    job = _prepared_in_turn(lambda: prepare(config, context), ranks)  # the last thing that can be refused: no folder before
+    ranks.first(lambda: check(display.say), 0)
+    job = _prepared_in_turn(
+        lambda: prepare(config, context), ranks
+    )  # the last thing that can be refused: no folder before
     with ExitStack() as held, advising("Free some space and start again with --resume."):
         ranks.first(begin, 0)
         model, where = job.loss.model, f"{context.device}" if ranks.world == 1 else f"{ranks.world} processes"
@@ -127,16 +139,20 @@ def run_training(
             recompute_layers(model, job.compiled_layers)
         state = start_state(model, config.training, job.loss.carried)
         train(state, job, _run(config, folder, job.identity, display, team))
-        ranks.first(lambda: _publish(config, folder, state, job) and (), 0)
+        ranks.first(lambda: _publish(config, folder, state, job), 0)
     return TrainingResult(folder, folder / MODEL, state.step, state.scores)
 
 
 def _prepared_in_turn(prepare: Callable[[], RunJob[BatchT]], ranks: Ranks) -> RunJob[BatchT]:
     """Prepare on one process of each machine, then on the others, which find its tokens in the cache."""
     made: list[RunJob[BatchT]] = []
-    for turn in (True, False):
-        if ranks.is_group or turn:
-            ranks.all_or_none(lambda turn=turn: made.append(prepare()) if (local_rank() == 0) == turn else None)
+
+    def take_turn(is_first_on_machine: bool) -> None:
+        if not ranks.is_group or is_first_on_machine == (local_rank() == 0):
+            made.append(prepare())
+
+    for turn in (True, False) if ranks.is_group else (True,):
+        ranks.all_or_none(partial(take_turn, turn))
     return made[0]
 
 
@@ -194,7 +210,7 @@ def _run(config: AnyRun, folder: Path, identity: dict[str, JsonValue], display: 
     )
 
 
-def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT]) -> Path:
+def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT]) -> tuple[()]:
     """Average the checkpoints the config asks for and write the model folder, unless it is there already."""
     training, destination = config.training, folder / MODEL
     paths = checkpoints_to_average(
@@ -211,7 +227,7 @@ def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT
     description = job.describe(facts)
     if destination.exists():
         if load_model_folder(destination, type(description)).description == description:
-            return destination
+            return ()
         remove_folder(destination)
     best = max(state.scores.values(), default=None)
     summary = {
@@ -226,4 +242,4 @@ def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT
     weights = {name: averaged[name] for name, _ in state.model.named_parameters()}
     card = job.card(weights, summary)
     save_model_folder(destination, ModelFolder(description, weights, job.tokenizer_json, card))
-    return destination
+    return ()

@@ -1,4 +1,4 @@
-"""`torch.compile` where it pays, and layers that are computed twice to keep less: what is done to the layers of a stack.
+"""What is done to the layers of a stack: `torch.compile` where it pays, or computing them twice to keep less.
 
 A whole model as one graph compiles for minutes, most of them spent on copies of the same layer; one layer compiles in
 seconds and serves all of its kind, whatever the shape of the batch. What is around the layers is either large products
@@ -42,7 +42,8 @@ def _recomputed_in_training(layer: nn.Module) -> Callable[..., Tensor]:
 
     def forward(*states: Tensor | None) -> Tensor:
         if not (layer.training and torch.is_grad_enabled()):
-            return once(*states)
+            plain: Tensor = once(*states)
+            return plain
         output: Tensor = checkpoint(once, *states, use_reentrant=False)
         return output
 

@@ -157,9 +157,7 @@ def _may_stop(state: TrainState, team: Team) -> bool:
     return state.step % max(1, team.ranks.world // _MANY) == 0
 
 
-def _settled(
-    state: TrainState, job: TrainingJob[BatchT], team: Team, batches: Iterator[BatchT]
-) -> Iterator[BatchT]:
+def _settled(state: TrainState, job: TrainingJob[BatchT], team: Team, batches: Iterator[BatchT]) -> Iterator[BatchT]:
     """Let the wrapper see a pass before the first step, whose gradients are thrown away; return all batches.
 
     DDP groups gradients anew after the first pass it sees, and rounding depends on the groups: without this, a resumed

@@ -59,9 +59,9 @@ class CrampedError(HeedfulError):
     def __init__(self, rank: int, step: int, num_pieces: int) -> None:
         self.num_pieces = num_pieces
         super().__init__(
-            f"The memory of process {rank} ran out at step {step + 1}. Started again with --resume, the run goes on from "
-            f"its last checkpoint with each part of a batch cut into {num_pieces}; a lower `training.batch_tokens` or "
-            "more `training.distribution.parts` is faster."
+            f"The memory of process {rank} ran out at step {step + 1}. Started again with --resume, the run goes on "
+            f"from its last checkpoint with each part of a batch cut into {num_pieces}; a lower "
+            "`training.batch_tokens` or more `training.distribution.parts` is faster."
         )
 
 

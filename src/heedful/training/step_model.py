@@ -2,8 +2,8 @@
 
 A step is products, which run at the rate of a large product; what is between them (sums, dropout, normalisation, the
 softmax of the vocabulary, Adam), which runs at the rate of the memory; and messages between the GPUs, of which the part
-that fits behind the backward pass costs nothing. One constant is fitted, to one measurement; RESULTS.md has the predictions
-beside the others. Closed forms in plain numbers: no tensor, no model, no clock.
+that fits behind the backward pass costs nothing. One constant is fitted, to one measurement; RESULTS.md has the
+predictions beside the others. Closed forms in plain numbers: no tensor, no model, no clock.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ _BYTES = 4
 """Of a weight, a gradient and each of Adam's two moments: all in fp32."""
 
 _PASSES = 246
-"""How often a layer moves one bf16 number of its width for each token, forth and back: fitted to the base model, compiled,
-on one H200 (707,278 tokens a second)."""
+"""How often a layer moves one bf16 number of its width for each token, forth and back: fitted to the base model,
+compiled, on one H200 (707,278 tokens a second)."""
 
 _VOCABULARY_PASSES = 6
 """How often the logits of a token are moved."""
@@ -82,7 +82,7 @@ class StepShape:
 
     @property
     def flops(self) -> float:
-        """Operations of all products, forth and back: six for each weight and token, twelve for each score and width."""
+        """Operations of all products, forth and back: six for a weight and token, twelve for a score and width."""
         in_layers = self.layer_tokens * (6 * self.layer_parameters / self.num_layers + 12 * self.attended * self.dim)
         return in_layers * (_RECOMPUTED if self.recompute else 1) + 6 * self.tokens * self.vocab_size * self.dim
 
@@ -124,8 +124,8 @@ def step_time(shape: StepShape, gpu: Gpu, num_gpus: int, *, sharded: bool = Fals
 def message_time(num_bytes: float, gpu: Gpu, num_gpus: int, *, sharded: bool = False) -> float:
     """Seconds of all messages of a step about weights of so many bytes.
 
-    Gradients are added up in a ring: each GPU sends 2·(n-1)/n of them. Sharded, weights are gathered twice and gradients
-    scattered once: 3·(n-1)/n. A ring over several machines runs at the rate of their network.
+    Gradients are added up in a ring: each GPU sends 2·(n-1)/n of them. Sharded, weights are gathered twice and
+    gradients scattered once: 3·(n-1)/n. A ring over several machines runs at the rate of their network.
     """
     if num_gpus == 1:
         return 0.0

@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import torch
 from torch import Tensor, distributed
+from torch.distributed.rendezvous import rendezvous
 
 from heedful.errors import HeedfulError
 
@@ -49,7 +50,9 @@ class Ranks:
 
     def first(self, work: Callable[[], Sequence[float]], length: int) -> list[float]:
         """Let the first rank do some work and hand the `length` numbers it returns to all, or its failure."""
-        return list(work())
+        numbers = list(work())
+        assert len(numbers) == length
+        return numbers
 
     def all_or_none(self, work: Callable[[], None]) -> None:
         """Let every rank do some work on its own; where one fails, all do."""
@@ -63,7 +66,10 @@ class GroupRanks(Ranks):
 
     def __init__(self, device: torch.device) -> None:
         backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
-        distributed.init_process_group(backend, timeout=_PATIENCE_ON_DEVICE)
+        store, rank, world = next(rendezvous("env://"))
+        # Started again, a group may meet in the store of those who died, and must not look for them.
+        own = distributed.PrefixStore(f"start {start_count()}", store)  # type: ignore[attr-defined]
+        distributed.init_process_group(backend, timeout=_PATIENCE_ON_DEVICE, store=own, rank=rank, world_size=world)
         self.rank, self.world = distributed.get_rank(), distributed.get_world_size()
         self._hosts = distributed.new_group(backend="gloo", timeout=_PATIENCE)
 
@@ -134,3 +140,8 @@ def is_one_of_many() -> bool:
 def local_rank() -> int:
     """Return the number of this process on its machine, which is the number of its GPU."""
     return int(os.environ.get("LOCAL_RANK", "0"))
+
+
+def start_count() -> int:
+    """Return how often the agent has started this run's processes again."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))

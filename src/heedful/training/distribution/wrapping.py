@@ -6,6 +6,7 @@ Adam is element by element, so a shard is all it needs. This file knows modules,
 """
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -53,7 +54,7 @@ class Team:
     def settle(self, batch: NamedBatch) -> None:
         """Do what the wrapper has to see before the first step; gradients it leaves are nobody's."""
 
-    def gathering(self, is_last: bool) -> AbstractContextManager[None]:
+    def gathering(self, is_last: bool) -> AbstractContextManager[None]:  # noqa: ARG002 - DDP's does
         """Return the context of a pass; gradients are added up over the ranks in the last one of a step."""
         return nullcontext()
 
@@ -84,11 +85,16 @@ class ReplicatedTeam(Team):
         super().__init__(ranks, parts)
         # Built on a stream of its own, as recording steps with DDP asks for.
         self._device = loss.device
-        aside = torch.cuda.stream(torch.cuda.Stream()) if self._device.type == "cuda" else nullcontext()
-        with aside:
+        aside: AbstractContextManager[Any] = nullcontext()
+        if self._device.type == "cuda":
+            aside = torch.cuda.stream(torch.cuda.Stream())  # type: ignore[no-untyped-call]
+        with aside, warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # its successor's name is not yet in every version
             self._wrapped = DistributedDataParallel(loss, broadcast_buffers=False, gradient_as_bucket_view=True)
+        # Timing its own passes now and then, DDP would wait for the device in the middle of a recording.
+        self._wrapped._set_ddp_runtime_logging_sample_rate(1 << 30)  # type: ignore[no-untyped-call]
 
-    def wrapped(self, loss: LossModule[BatchT]) -> Callable[[BatchT], LossSum]:
+    def wrapped(self, loss: LossModule[BatchT]) -> Callable[[BatchT], LossSum]:  # noqa: ARG002 - wrapped at the start
         """Return the loss inside DDP."""
         return self._wrapped
 
@@ -116,6 +122,8 @@ class ShardedTeam(Team):
         from torch.distributed.fsdp import fully_shard
 
         super().__init__(ranks, parts)
+        # The loss is an element of a tensor of sums, which nothing here writes to.
+        warnings.filterwarnings("ignore", message="FSDP2-wrapped module", category=UserWarning)
         self._whole = whole if ranks.is_first else None
         mesh = init_device_mesh(loss.device.type, (ranks.world,))
         for layer in _separable(loss.model, layers):

@@ -2,7 +2,7 @@
 
 Hashing and forcing a checkpoint to disk takes longer than many steps of a small model; copying it does not. One
 checkpoint is on its way at a time, so there is never more than one copy. What went wrong is raised where the loop next
-asks. Several processes write one checkpoint together, and agree, over a connection of their own, whether it was written.
+asks. Several processes write one checkpoint together and agree, over a connection of their own, whether it is written.
 """
 
 import threading

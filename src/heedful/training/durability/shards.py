@@ -1,15 +1,17 @@
 """Tensors that several processes have written together: a file for each rank, and what they are when joined.
 
 Each rank writes its rows of every tensor, `model.0-of-2.safetensors` beside `model.1-of-2.safetensors`; the rows follow
-each other in the order of the ranks. Any other number of processes can read them: each takes the rows it holds. A tensor
-without rows, such as Adam's count of steps, is in the first file alone. A file that one process wrote, `model.safetensors`,
-is the case of a single rank. The files carry no code, and which of them belong together says the folder's manifest.
+each other in the order of the ranks. Any other number of processes can read them: each takes the rows it holds. A
+tensor without rows, such as Adam's count of steps, is in the first file alone. A file that one process wrote,
+`model.safetensors`, is the case of a single rank. The files carry no code, and the folder's manifest says which belong
+together.
 """
 
 import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import safe_open
@@ -51,16 +53,17 @@ def read_shards(folder: Path, name: str, rows: Rows | None = None) -> dict[str, 
         raise FileNotFoundError(f"{folder / name} is missing")
     if rows is None and len(paths) == 1:
         return load(paths[0].read_bytes())
-    files = [safe_open(path, framework="pt") for path in paths]
+    files: list[Any] = [safe_open(path, framework="pt") for path in paths]
     dimensions: dict[str, int] = json.loads((files[0].metadata() or {}).get(_ROWS_ELSEWHERE, "{}"))
     return {key: _joined(files, key, dimensions.get(key, 0), rows) for key in files[0].keys()}  # noqa: SIM118
 
 
-def _joined(files: list[safe_open], key: str, dimension: int, rows: Rows | None) -> Tensor:
+def _joined(files: list[Any], key: str, dimension: int, rows: Rows | None) -> Tensor:
     held = [file for file in files if key in file.keys()]  # noqa: SIM118 - a file of tensors is no mapping
     parts = [file.get_slice(key) for file in held]
     if not parts[0].get_shape():
-        return held[0].get_tensor(key).clone()
+        single: Tensor = held[0].get_tensor(key)
+        return single.clone()
     lengths = [part.get_shape()[dimension] for part in parts]
     start, end = (0, sum(lengths)) if rows is None else rows(sum(lengths))
     found, offset = [], 0
@@ -71,4 +74,5 @@ def _joined(files: list[safe_open], key: str, dimension: int, rows: Rows | None)
         offset += length
     if found:
         return torch.cat(found, dim=dimension)  # also of one: the tensor must not hang on the file
-    return parts[0][0:0]
+    nothing: Tensor = parts[0][0:0]
+    return nothing
