@@ -19,14 +19,12 @@ from pathlib import Path
 import ctranslate2
 import torch
 from torch import Tensor
-from transformers import MarianConfig, MarianMTModel
 
 from heedful.config.presets import transformer_base
 from heedful.decoding import SearchRequest, Stepwise
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.interop.ctranslate2 import export_ctranslate2
-from heedful.interop.marian_weights import layers_to_marian
-from heedful.storage.model_folder import weights_of
+from marian_peer import marian_of
 from stables import Contestant
 from successor import BOS, EOS, PAD, UNK, as_folder, build_successor_model, draw_sentences
 from table import Row, compare, race, report
@@ -97,33 +95,7 @@ def ctranslate2_engine(threads: int) -> Engine:
 def hugging_face_engine(threads: int) -> Engine:
     """`MarianMTModel.generate` with our weights."""
     torch.set_num_threads(threads)
-    model = build_successor_model(VOCAB, transformer_base())
-    first = model.encoder.layers[0]
-    config = MarianConfig(
-        vocab_size=VOCAB,
-        d_model=model.dim,
-        encoder_layers=len(model.encoder.layers),
-        decoder_layers=len(model.decoder.layers),
-        encoder_attention_heads=model.num_heads,
-        decoder_attention_heads=model.num_heads,
-        encoder_ffn_dim=first.feed_forward.expand.out_features,
-        decoder_ffn_dim=first.feed_forward.expand.out_features,
-        activation_function="relu",
-        scale_embedding=True,
-        pad_token_id=PAD,
-        bos_token_id=BOS,
-        eos_token_id=EOS,
-        decoder_start_token_id=BOS,
-        forced_eos_token_id=None,
-        max_position_embeddings=512,
-    )
-    theirs = MarianMTModel(config).eval()
-    weights = weights_of(model)
-    state = layers_to_marian(weights) | {"model.shared.weight": weights["source_embedding.embedding.weight"]}
-    missing, unexpected = theirs.load_state_dict(state, strict=False)
-    assert not unexpected, unexpected
-    assert not any(".layers." in name for name in missing), missing
-    theirs.tie_weights()
+    theirs = marian_of(build_successor_model(VOCAB, transformer_base()))
 
     @torch.inference_mode()
     def run(sentences: Sentences, beam_size: int) -> list[list[int]]:

@@ -20,10 +20,17 @@ SOURCES = sorted(
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 80  # a screen, with its docstring
 MAX_PARAMETERS = 8
-KERNELS = (PACKAGE / "nn" / "kernels", PACKAGE / "training" / "losses" / "fused.py")
+KERNELS = (
+    PACKAGE / "nn" / "kernels",
+    PACKAGE / "decoding" / "kernels",
+    PACKAGE / "training" / "losses" / "fused.py",
+)
 WITH_MORE_PARAMETERS = {
     # To Typer an option of a command is a parameter of its function: there its help and its type stand.
+    "cli/align.py align",
+    "cli/clean.py clean",
     "cli/compare.py compare",
+    "cli/distill.py distill",
     "cli/evaluate.py evaluate",
     "cli/explain.py explain",
     "cli/generate.py generate",

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from benchmarks.load import ServerProcess
 from benchmarks.parallel_decoding import main as compare_with_teacher
 
 from heedful.decoding import Parallel
@@ -15,6 +14,7 @@ from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.request import TranslationRequest
 from tests.support.commands import Command
 from tests.support.family_run import HOSTILE, TEXT, ask_about_text
+from tests.support.forked_server import ForkedServer
 from tests.support.numbers_and_things import CONFIG, write_pairs
 
 
@@ -134,7 +134,7 @@ def test_what_it_cannot_do_is_refused_in_a_sentence(heedful: Command, run: Path,
 
 
 def test_a_server_translates_with_it(run: Path) -> None:
-    with ServerProcess("--model", str(run)) as server:
+    with ForkedServer("--model", str(run)) as server:
         assert ask_about_text(server, "/translate")["translatedText"] == "zehn häuser"
         found = ask_about_text(server, "/translate", alternatives=2)
         assert found["translatedText"] == "zehn häuser"

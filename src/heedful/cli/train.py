@@ -19,10 +19,18 @@ def train(
         bool, typer.Option("--resume", help="Go on where the run of this name stopped, bit for bit.")
     ] = False,
     device: options.Device = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Train with N processes of this machine, each on a GPU of its own."),
+    ] = None,
+    max_restarts: Annotated[
+        int, typer.Option(metavar="N", min=0, help="With --processes: how often all start again when one has died.")
+    ] = 3,
 ) -> None:
     """Train a model as CONFIG describes, into a run folder that is never overwritten.
 
     Interrupted by Ctrl-C or SIGTERM it saves and leaves; --resume goes on.
+    On several machines: torchrun ... -m heedful train CONFIG
 
     Settings are overridden like this:
     heedful train CONFIG training.max_steps=500 name=short
@@ -31,15 +39,29 @@ def train(
 
     run = load_any(config, overrides or [])
     from heedful.config.translation import TranslationRun
+    from heedful.tasks.group_runs import train_as_one_of_many, train_in_processes
     from heedful.tasks.table import task_of_run
     from heedful.tasks.translation.distilled_data import with_distilled_data
+    from heedful.training.distribution.ranks import is_one_of_many
 
     task = task_of_run(run)
     if isinstance(run, TranslationRun):
         run = with_distilled_data(
             run, train=lambda teacher: _trained(teacher, resume=True, device=device).run_folder, device=device, say=note
         )
-    result = _trained(run, resume=resume, device=device)
+    if processes is not None:  # which find what their teacher has made
+        result = train_in_processes(
+            config,
+            list(overrides or []),
+            num_processes=processes,
+            resume=resume,
+            device=device,
+            max_restarts=max_restarts,
+        )
+    elif is_one_of_many():
+        result = train_as_one_of_many(run, resume=resume, device=device)
+    else:
+        result = _trained(run, resume=resume, device=device)
     note(f"The model is in {result.model_folder}.")
     note(f"{task.advice} {result.run_folder}")
     if getattr(run.data, "test", None):

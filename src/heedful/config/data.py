@@ -66,7 +66,32 @@ class JsonlCorpus(CorpusSettings):
     """Key of the target sentence."""
 
 
-Corpus = Annotated[LineCorpus | TsvCorpus | JsonlCorpus, Field(discriminator="kind")]
+class ShardCorpus(CorpusSettings):
+    """Many files, here or elsewhere, that need not fit into memory or on the disk: read shard by shard.
+
+    With one of these in `data.train` the batches of a few shards at a time are drawn, in an order that follows from the
+    seed. Duplicates are looked for within a shard, and `weight` repeats or leaves out whole shards.
+    """
+
+    kind: Literal["shards"]
+    path: str
+    """A pattern ("corpus/*.parquet"), a folder, or an address ("s3://…", "hf://datasets/…", "https://…"). Names may end
+    in .gz, .xz or .zst."""
+
+    format: Literal["tsv", "jsonl", "parquet", "arrow"] | None = None
+    """What the files hold; by default what their names say."""
+
+    source_column: int | str = 0
+    """Column of the source sentence, by its name or from 0; "translation.en" is a field of a column."""
+
+    target_column: int | str = 1
+    """Column of the target sentence."""
+
+    keep_tokens: bool = True
+    """Keep the tokens of a shard in the cache for the next epoch; otherwise they are made anew each time."""
+
+
+Corpus = Annotated[LineCorpus | TsvCorpus | JsonlCorpus | ShardCorpus, Field(discriminator="kind")]
 
 
 class FilterConfig(Section):
@@ -189,7 +214,7 @@ def _exchanged(corpus: Corpus, data: DataConfig) -> Corpus:
     match corpus:
         case LineCorpus():
             sides: dict[str, object] = {"source": corpus.target, "target": corpus.source}
-        case TsvCorpus():
+        case TsvCorpus() | ShardCorpus():
             sides = {"source_column": corpus.target_column, "target_column": corpus.source_column}
         case JsonlCorpus():
             sides = {"source_key": corpus.target_key, "target_key": corpus.source_key}

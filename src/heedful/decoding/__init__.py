@@ -4,12 +4,13 @@ from heedful.decoding.beam import beam_search
 from heedful.decoding.drafting import Drafter, Guessing, Lookup, OwnGuesses
 from heedful.decoding.ensemble import Ensemble
 from heedful.decoding.fertile import Fertile
-from heedful.decoding.generation import Generator, Stepwise, searched_model
+from heedful.decoding.generation import Generator, Stepwise, batch_tokens_of, searched_model
 from heedful.decoding.greedy import greedy_search
 from heedful.decoding.hypothesis import FinishReason, Hypothesis
 from heedful.decoding.parallel import Parallel
 from heedful.decoding.protocol import Decodable, Extendable
 from heedful.decoding.reading import KeptReading
+from heedful.decoding.recorded import Recorded
 from heedful.decoding.recorder import BeamStep, Recorder, StepList
 from heedful.decoding.request import Beginning, SearchRequest
 from heedful.decoding.sampling import sample
@@ -34,6 +35,7 @@ __all__ = [
     "Lookup",
     "OwnGuesses",
     "Parallel",
+    "Recorded",
     "Recorder",
     "Round",
     "Sampling",
@@ -42,6 +44,7 @@ __all__ = [
     "StepList",
     "Stepwise",
     "Term",
+    "batch_tokens_of",
     "beam_search",
     "greedy_search",
     "sample",

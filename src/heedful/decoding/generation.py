@@ -59,6 +59,15 @@ class Stepwise:
         return beam_search(self.model, source_ids, source_mask, request)
 
 
+def batch_tokens_of(generator: Generator, least: int) -> int:
+    """Return how many source tokens a generator is best given at once: `least`, or what it says of itself."""
+    wanted = least
+    while generator is not None:
+        wanted = max(wanted, getattr(generator, "batch_tokens", 0))
+        generator = getattr(generator, "generator", None)  # type: ignore[assignment]
+    return wanted
+
+
 def searched_model(generator: Generator) -> Decodable[Any] | None:
     """Return what is searched step by step, beneath whatever wraps it as `generator`; None where there are no steps."""
     while (wrapped := getattr(generator, "generator", None)) is not None:

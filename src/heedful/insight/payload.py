@@ -52,6 +52,7 @@ def to_payload(
         warnings=trace.warnings,
         steps=trace.steps,
         beam=trace.beam,
+        guesses=trace.guesses,
         attention=[
             SimpleNamespace(
                 name=use.name,

@@ -20,6 +20,7 @@ from heedful.decoding.length_penalty import penalty_of
 from heedful.errors import HeedfulError, UserError
 from heedful.insight.beam_tree import BeamTree, grow_tree
 from heedful.insight.forced_pair import NO_NUMBERS, ForcedPair, check_ids, check_length, read_tokens, written_tokens
+from heedful.insight.guesses import Guesses, follow_guesses
 from heedful.models.attention_weights import Floats, check_name, check_place, forced_pass, uses_by_name
 from heedful.models.interfaces import EncoderDecoder, Side
 from heedful.tasks.device import on_one_thread
@@ -108,6 +109,9 @@ class Trace(ForcedPair):
 
     sentence: int = 0
     """Which of them, from 0."""
+
+    guesses: Guesses | None = None
+    """How the greedy translation is written with guesses; None where nothing can be guessed, or terms must be there."""
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -198,7 +202,9 @@ def trace_translation(
         forced=seen.forced,
     )
     doubts = () if prefix_ids else translator.translated(reading.unit, [found]).warnings
-    return replace(_trace(translator, model, reading, found, tree, doubts), num_forced=len(prefix_ids))
+    trace = _trace(translator, model, reading, found, tree, doubts)
+    guesses = None if reading.unit.wishes.terms else follow_guesses(translator, reading.unit.source_ids, prefix_ids)
+    return replace(trace, num_forced=len(prefix_ids), guesses=guesses)
 
 
 class _Seen(NamedTuple):

@@ -50,9 +50,10 @@ from heedful.serving.rendering import (
 from heedful.serving.routing import Api, EventStream, Server, ending_with_error
 from heedful.serving.trace_routes import add_other_traces, add_traces
 from heedful.serving.translating import SentenceDone, TranslationEngine, Written
-from heedful.serving.wanted import wanted_by
+from heedful.serving.wanted import glossary_of, wanted_by
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import Piece, WritingEngine
+from heedful.tasks.translation.glossary import Glossary
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translated import about_the_way, assemble_all
 from heedful.text.language_detection import detect
@@ -138,7 +139,7 @@ def _add_own(api: Api) -> None:
         text so far. The last event is `done`, with the whole text, or `error`.
         """
         source = None if asked.source == "auto" else asked.source
-        wanted = TranslationRequest(source, asked.target, asked.beam)
+        wanted = TranslationRequest(source, asked.target, asked.beam, glossary=glossary_of(asked.glossary))
         engine = server.engines.find_translator(asked.model, wanted)
         (plan,) = await server.preparation.prepare(
             lambda: engine.translator.planner.plan([asked.q], wanted), len(asked.q)
@@ -146,7 +147,7 @@ def _add_own(api: Api) -> None:
         events = engine.stream(plan, wanted)
         about = to_json(about_the_way(plan))
         first = await anext(events, None)  # a refusal comes before the first event, with its own status
-        return EventStream(ending_with_error(_told(first, events, about)))
+        return EventStream(ending_with_error(_told(first, events, about, wanted.glossary)))
 
 
 def _add_other_tasks(api: Api) -> None:
@@ -199,13 +200,16 @@ def _add_operations(api: Api) -> None:
 
 
 async def _told(
-    first: Written | SentenceDone | None, rest: AsyncIterator[Written | SentenceDone], about: Any
+    first: Written | SentenceDone | None,
+    rest: AsyncIterator[Written | SentenceDone],
+    about: Any,
+    glossary: Glossary,
 ) -> AsyncIterator[bytes]:
     """Write the events of a translation, and in the end what is to be said `about` all of it."""
     texts: list[str] = []
     event = first
     while event is not None:
-        yield stream_event(event, len(texts))
+        yield stream_event(event, len(texts), glossary)
         if isinstance(event, SentenceDone):
             texts.append(event.before + event.unit.text)
         event = await anext(rest, None)

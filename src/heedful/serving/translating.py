@@ -101,8 +101,9 @@ class TranslationEngine(Workplace):
         loop = asyncio.get_running_loop()
 
         def work(unit: Unit, is_abandoned: IsAbandoned) -> TranslatedUnit:
-            # Through a third language, or with parts that must not change, what is written first may not be the result.
-            is_final = len(unit.steps) == 1 and len(unit.readings) == 1
+            # Through a third language, with parts that must not change or with terms, what is written first may not
+            # be the result.
+            is_final = len(unit.steps) == 1 and len(unit.readings) == 1 and not unit.wishes.terms
             speller = _Speller(self.translator, loop, ear) if is_final else None
             return self._search(request, [unit], is_abandoned, speller)[0]
 

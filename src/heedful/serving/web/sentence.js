@@ -4,8 +4,9 @@ import { spelled } from "/insight/drawing.js";
 import { html } from "/insight/vendor/preact.js";
 import { LanguageMenu } from "./language_menu.js";
 import { directions, target } from "./served.js";
-import { change, OF_SENTENCE, state } from "./state.js";
-import { trace } from "./tracing.js";
+import { asOnFirstVisit, change, OF_SENTENCE, state } from "./state.js";
+import { termsOf } from "./glossary.js";
+import { hasTerms, trace } from "./tracing.js";
 import { useTyped } from "./typing.js";
 import { words } from "./words.js";
 
@@ -69,9 +70,10 @@ function Origin() {
   if (state.checkpoint.value !== null && state.run.value !== null) {
     notes.push(["checkpoint", said.atCheckpoint(state.run.value, state.checkpoint.value), said.finished]);
   }
+  if (hasTerms.value) notes.push(["glossary", said.withTerms(termsOf(state.glossary.value).terms), said.withoutTerms]);
   return notes.map(
     ([name, text, undo]) => html`<p key=${name} class="origin">${text}
-      <button type="button" class="plain" onClick=${() => { state[name].value = null; }}>${undo}</button></p>`,
+      <button type="button" class="plain" onClick=${() => change(asOnFirstVisit(name))}>${undo}</button></p>`,
   );
 }
 

@@ -4,6 +4,7 @@
 import { computed, effect, signal } from "/insight/vendor/preact.js";
 import { layersOf } from "/insight/drawing.js";
 import { afterRest, isAborted, post, postAbout } from "./api.js";
+import { termsOf } from "./glossary.js";
 import { model, target } from "./served.js";
 import { state } from "./state.js";
 
@@ -17,6 +18,11 @@ export const extras = { attribution: signal(null), heads: signal(null) };
 const SHOWN_IN = ["attention", "decoding", "heads"];
 const isShown = computed(() => SHOWN_IN.includes(state.view.value) && model.value?.task === "translation");
 
+/** Whether the search is held to terms: what was chosen by hand is as it was chosen. */
+export const hasTerms = computed(() =>
+  !state.prefix.value && state.hypothesis.value === null && termsOf(state.glossary.value).terms > 0,
+);
+
 /** What is asked of the server for the sentence as it stands. */
 export const wanted = computed(() => ({
   q: state.text.value,
@@ -27,6 +33,7 @@ export const wanted = computed(() => ({
   beam: state.beam.value,
   prefixIds: state.prefix.value,
   hypothesis: state.prefix.value ? null : (state.hypothesis.value?.replaceAll("\n", " ") ?? null),
+  ...(hasTerms.value ? { glossary: termsOf(state.glossary.value).pairs } : {}),
   run: state.checkpoint.value === null ? null : state.run.value,
   checkpoint: state.run.value === null ? null : state.checkpoint.value,
 }));

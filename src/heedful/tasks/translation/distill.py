@@ -73,7 +73,7 @@ def distill(
         lines, num_left_out = [], 0
         for piece in _pieces(sources):
             for translation in translate(piece):
-                kept = _usable(translation)
+                kept = usable(translation)
                 num_left_out += not kept
                 lines += [f"{one_line(translation.source)}\t{one_line(text)}\n" for text in kept]
             say(f"{path}: {len(lines):,} pairs.")
@@ -126,7 +126,7 @@ def _pieces(sources: Sequence[str]) -> Iterator[list[str]]:
         yield piece
 
 
-def _usable(translation: Translation) -> list[str]:
+def usable(translation: Translation) -> list[str]:
     """Return the alternatives a student may learn from: those that ended by themselves and say something."""
     texts = [alternative.text for alternative in translation.alternatives if alternative.finish_reason == "eos"]
     return [text for text in dict.fromkeys(texts) if text.strip()]

@@ -2,14 +2,17 @@
 
 from typing import Any, cast
 
+import torch
 from torch import nn
 
 from heedful.config.training import Glancing, NoRegularizer, Teacher, TrainingConfig
 from heedful.data.batch import Batch
-from heedful.decoding import Decodable, Fertile, Generator, Parallel, Stepwise
+from heedful.decoding import Decodable, Fertile, Generator, Parallel, Recorded, Stepwise
+from heedful.engines.cuda.transformer import FixedTransformer, can_replay
 from heedful.models.fertility import FertilityModel
 from heedful.models.interfaces import EncoderDecoder
 from heedful.models.nonautoregressive import CtcModel
+from heedful.models.transformer import Transformer
 from heedful.training.losses.ctc import CtcLoss
 from heedful.training.losses.fertility import FertilityLoss
 from heedful.training.losses.loss_module import LossModule
@@ -39,8 +42,12 @@ def plain_loss_of(model: nn.Module) -> LossModule[Batch]:
     return SequenceLoss(model, label_smoothing=0.0, regularizer=NoRegularizer())
 
 
-def generator_of(model: nn.Module | Decodable[Any]) -> Generator:
-    """Return what writes with a model, by the way that is its own."""
+def generator_of(model: nn.Module | Decodable[Any], *, half: bool = False) -> Generator:
+    """Return what writes with a model, by the way that is its own; `half` lets a GPU compute in bf16."""
     if isinstance(model, CtcModel):
         return Parallel(model)
-    return Fertile(model) if isinstance(model, FertilityModel) else Stepwise(cast(Decodable[Any], model))
+    if isinstance(model, FertilityModel):
+        return Fertile(model)
+    if isinstance(model, Transformer) and can_replay(model, half=half):
+        return Recorded(FixedTransformer(model, torch.bfloat16 if half else torch.float32), model)
+    return Stepwise(cast(Decodable[Any], model))

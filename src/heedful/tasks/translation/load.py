@@ -141,7 +141,7 @@ def translator_of(
     traits = Traits(
         min(positions, default=None), joined_tokens(first.facts), _low_confidence(first), calibration_of(first.facts)
     )
-    generator = generator_of(engines[0]) if len(engines) == 1 else Stepwise(Ensemble(engines))
+    generator = generator_of(engines[0], half=quantize == "auto") if len(engines) == 1 else Stepwise(Ensemble(engines))
     return kind(generator, tokenizers[0], first.decoding, directions_of(first), device, traits)
 
 

@@ -21,6 +21,7 @@ from heedful.decoding import (
     SearchRequest,
     Stepwise,
     Term,
+    batch_tokens_of,
     searched_model,
 )
 from heedful.engines.int8.engine import Int8Transformer
@@ -342,7 +343,8 @@ class Translator:
 
     def _batches(self, numbers: Sequence[int], parts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         """Yield which of the parts with these numbers are searched together."""
-        for batch in batches_by_length([len(parts[number]) for number in numbers], self.decoding.batch_tokens):
+        most_tokens = batch_tokens_of(self.generator, self.decoding.batch_tokens)
+        for batch in batches_by_length([len(parts[number]) for number in numbers], most_tokens):
             yield [numbers[place] for place in batch]
 
     @torch.inference_mode()

@@ -3,6 +3,7 @@
 import { batch, html } from "/insight/vendor/preact.js";
 import { followKey } from "/insight/attention_map.js";
 import { BeamView } from "/insight/beam.js";
+import { GuessView } from "/insight/guesses.js";
 import { decodingWords, minused } from "/insight/decoding_words.js";
 import { useKeys } from "/insight/parts.js";
 import { DecodingView } from "/insight/steps.js";
@@ -56,7 +57,8 @@ function Decoded({ data, layers }) {
     <${Translation} data=${data} />
     ${isRefused && html`<p class="refusal" role="alert">${attribution.error}</p>`}
     <${DecodingView} trace=${shown} layers=${layers} ...${shared} />
-    <${BeamView} trace=${shown} ...${shared} />`;
+    <${BeamView} trace=${shown} ...${shared} />
+    <${GuessView} trace=${shown} ...${shared} />`;
 }
 
 export function DecodingPage() {

@@ -1,0 +1,1 @@
+"""Triton kernels of searches on a GPU. A first reading may leave them out."""

@@ -1,0 +1,1 @@
+"""The engine for GPUs: steps of a fixed shape, which can be recorded once and replayed."""
