@@ -25,7 +25,6 @@ from heedful.config.training import DecodingConfig
 from heedful.data.readers import open_bytes
 from heedful.decoding import Fertile
 from heedful.evaluation.scores import score_corpus
-from heedful.tasks.translation.load import Rescoring, load_translator
 from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import read_lines
 
@@ -76,7 +75,9 @@ def main(arguments: list[str] | None = None) -> list[System]:
         student = _loaded(path, options.device)
         systems.append(System(path.name, student, 1, [], []))
         if isinstance(student.generator, Fertile):
-            systems += [_rescored(path, student, options.teacher, samples) for samples in options.samples]
+            for samples in options.samples:
+                choosing = _loaded(path, options.device, options.teacher, samples)
+                systems.append(System(f"{path.name}, best of {samples}", choosing, 1, [], []))
     _measure(systems, sources, options.latency)
     rows = [_row(system, systems[0], references, options.tokenize) for system in systems]
     _print(rows)
@@ -85,19 +86,9 @@ def main(arguments: list[str] | None = None) -> list[System]:
     return systems
 
 
-def _loaded(path: Path, device: str | None) -> Translator:
-    """Load a model in floats, with batches as large as are asked for."""
-    return _wide(load(path, device=device, quantize="none"))
-
-
-def _rescored(path: Path, student: Translator, teacher: Path, samples: int) -> System:
-    """Let a teacher choose from so many outputs of a student."""
-    device = str(student.device)
-    choosing = load_translator(path, device=device, quantize="none", rescoring=Rescoring(teacher, samples))
-    return System(f"{path.name}, best of {samples}", _wide(choosing), 1, [], [])
-
-
-def _wide(translator: Translator) -> Translator:
+def _loaded(path: Path, device: str | None, teacher: Path | None = None, samples: int | None = None) -> Translator:
+    """Load a model in floats, with batches as large as are asked for, and who chooses among its outputs."""
+    translator = load(path, device=device, quantize="none", rescore_with=teacher, samples=samples)
     wide = DecodingConfig.model_validate({**dict(translator.decoding), "batch_tokens": 1 << 16})
     return replace(translator, decoding=wide)
 

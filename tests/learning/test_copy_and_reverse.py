@@ -15,15 +15,15 @@ import pytest
 import torch
 from torch import nn
 
-from heedful.config.models import ConvolutionalConfig, ModelConfig, RecurrentConfig, TransformerConfig
-from heedful.config.training import NoRegularizer, TrainingConfig, ValidationConfig
+from heedful.config.models import ConvolutionalConfig, FertilityConfig, ModelConfig, RecurrentConfig, TransformerConfig
+from heedful.config.training import TrainingConfig, ValidationConfig
 from heedful.data.batch import Batch, collate
 from heedful.decoding import SearchRequest, greedy_search
 from heedful.models.build import build_model
+from heedful.tasks.translation.families import plain_loss_of
 from heedful.training.durability.journal import Journal
 from heedful.training.job import Validation
 from heedful.training.loop import Run, start_state, train
-from heedful.training.losses.sequence import SequenceLoss
 from tests.support.jobs import FunctionJob
 
 PAD_ID, BOS_ID, EOS_ID, VOCAB, LONGEST = 0, 1, 2, 13, 6
@@ -72,6 +72,17 @@ CONVOLUTIONAL = ConvolutionalConfig(
     kind="convolutional", dim=48, num_encoder_layers=1, num_decoder_layers=2, dropout=0.0
 )
 
+FERTILITY = FertilityConfig(
+    kind="fertility",
+    dim=48,
+    num_heads=4,
+    hidden_dim=96,
+    num_encoder_layers=1,
+    num_decoder_layers=1,
+    dropout=0.0,
+    norm="pre",
+    max_fertility=4,
+)
 
 ONE_VECTOR = {"attention": "none", "dim": 128, "num_decoder_layers": 1}  # the whole sentence must fit into it
 
@@ -130,7 +141,7 @@ def learn(
             raise EnoughError
         return Validation({"loss": 1 - right / 200})
 
-    loss = SequenceLoss(model, label_smoothing=0.0, regularizer=NoRegularizer())
+    loss = plain_loss_of(model)
     run = Run(folder, config, ValidationConfig(every_steps=steps // 10, metric="loss"), seed=seed, dim=48)
     with suppress(EnoughError):
         train(start_state(model, config), FunctionJob(loss, batches_from, validate), run)
@@ -161,6 +172,8 @@ def learns(folder: Path, task: str, shape: ModelConfig, *, share: float, steps: 
         ("copy", recurrent(cell="lstm", attention="general")),
         ("reverse", recurrent(cell="lstm", attention="dot", input_feeding=True)),
         ("reverse", CONVOLUTIONAL),
+        ("copy", FERTILITY),
+        ("reverse", FERTILITY),
     ],
     ids=[
         "copy-post",
@@ -170,6 +183,8 @@ def learns(folder: Path, task: str, shape: ModelConfig, *, share: float, steps: 
         "copy-lstm-general",
         "reverse-lstm-fed",
         "reverse-convolutional",
+        "copy-fertility",
+        "reverse-fertility",
     ],
 )
 def test_it_learns(tmp_path: Path, task: str, shape: ModelConfig) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from heedful.tasks.translation.request import TranslationRequest
     from heedful.tasks.translation.translated import Translation
+    from heedful.tasks.translation.translator import Translator
     from heedful.text.lines import LineReader
 
 
@@ -52,6 +53,8 @@ def translate(
     device: options.Device = None,
     quantize: options.Quantize = "auto",
     fast: options.Fast = False,
+    rescore_with: search_options.RescoreWith = None,
+    samples: search_options.Samples = None,
 ) -> None:
     """Translate TEXT, stdin line by line, or a FILE: letter.docx becomes letter.de.docx.
 
@@ -77,14 +80,28 @@ def translate(
     _check_for_lines(1 if as_json else n_best, None if as_json else diverse)
     files = named_files(text or (), file_options := FileOptions(out, resume), as_json=as_json)
     _check_for_files(files, prefix, alignment)
-    from heedful.tasks.translation.load import load_translator
-    from heedful.text.lines import read_lines
+    from heedful.tasks.translation.load import load_translator, rescoring_of
 
     request = _request(given)
-    translator = load_translator(model, device=device, quantize=quantize, fast=fast, say=note)
+    chooser = rescoring_of(rescore_with, samples)
+    translator = load_translator(model, device=device, quantize=quantize, fast=fast, rescoring=chooser, say=note)
     if files:
         translate_files(files, translator, request, file_options, ", ".join(map(str, model or ("bundled",))))
         return
+    _translate_lines(translator, request, text, alignment, as_json=as_json)
+
+
+def _translate_lines(
+    translator: "Translator",
+    request: "TranslationRequest",
+    text: list[str] | None,
+    alignment: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Write the translations of arguments or, without them, of lines from stdin as they come."""
+    from heedful.text.lines import read_lines
+
     reader = None if text else read_lines(open_stdin())
     _write_all(translator.translate_lines(text or reader or (), request), alignment, as_json=as_json)
     if reader is not None and reader.num_bad:
@@ -124,6 +141,8 @@ def _run_job(given: dict[str, Any]) -> None:
         "--diverse": given["diverse"],
         "--json": given["as_json"],
         "--resume": given["resume"],  # a job always goes on
+        "--rescore-with": given["rescore_with"],
+        "--samples": given["samples"],
     }
     for name, is_given in refused.items():
         if is_given:

@@ -119,7 +119,7 @@ class Fertile:
                 forbidden_ids=request.forbidden_ids,
             )
             lists = zip(*(it.tolist() for it in found), caps[part], strict=True)
-            written += [_output(*one, request) for one in lists]
+            written += [_output(ids, values, real, cap, request) for ids, values, real, cap in lists]
         grouped = [
             _distinct(written[start : start + candidates], drawn[number])
             for number, start in enumerate(range(0, len(written), candidates))

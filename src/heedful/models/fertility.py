@@ -72,7 +72,10 @@ class PositionalAttention(nn.Module):
         row: int,
         column: int,
     ) -> ScoreExplanation:
-        """Say how position `row` of the first sentence came to its weight on `column`; the rest as in `forward`."""
+        """Say how position `row` of the first sentence came to its weight on `column`.
+
+        positions and states [batch, length, dim], mask as in `forward`.
+        """
         return explain_dot_product(*self._project(positions), mask, head=head, row=row, column=column)
 
     def _project(self, positions: Tensor) -> tuple[Tensor, Tensor]:
@@ -134,11 +137,11 @@ class FertilityModel(ParallelModel):
 
         memory [batch, source_len, dim] and source_mask [batch, source_len]; what is padded has none for sure.
         """
-        log_probs = self.fertility(memory.chunk(2, dim=-1)[0]).float().log_softmax(dim=-1)
+        log_probs: Tensor = self.fertility(memory.chunk(2, dim=-1)[0]).float().log_softmax(dim=-1)
         if source_mask is None:
             return log_probs
-        none = torch.full_like(log_probs[0, 0], _IMPOSSIBLE)
-        none[0] = 0.0
+        is_some = torch.arange(log_probs.size(-1), device=log_probs.device) > 0
+        none = torch.zeros_like(log_probs[0, 0]).masked_fill(is_some, _IMPOSSIBLE)
         return torch.where(source_mask.unsqueeze(-1), log_probs, none)
 
     def choose(self, log_probs: Tensor) -> Tensor:
@@ -295,6 +298,9 @@ class IndependentPositions:
 
 
 def average(log_probs: Tensor) -> Tensor:
-    """Return the mean fertility of each token, rounded: [batch, source_len] of log_probs [batch, source_len, classes]."""
+    """Return the mean fertility of each token, rounded, [batch, source_len].
+
+    log_probs [batch, source_len, classes].
+    """
     counts = torch.arange(log_probs.size(-1), device=log_probs.device, dtype=log_probs.dtype)
     return (log_probs.exp() * counts).sum(dim=-1).round().long()

@@ -176,7 +176,8 @@ class AlignmentModel:
         Returns [batch, target_len].
         """
         (forth, _), _ = self._joint(group)
-        return forth[:, :, :-1].argmax(axis=2)
+        best: NDArray[np.intp] = forth[:, :, :-1].argmax(axis=2)
+        return best
 
     def state(self) -> dict[str, NDArray[np.floating]]:
         """Return what was learned, by name; which pairs there are follows from the corpus."""

@@ -39,6 +39,7 @@ from heedful.tasks.translation.translator import Traits, Translator
 
 Quantization = Literal["auto", "int8", "none"]
 Models = str | Path | Sequence[str | Path] | None
+MAX_SAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,17 @@ class Rescoring:
 
     teacher: str | Path
     num_samples: int = 10
+
+
+def rescoring_of(teacher: str | Path | None, num_samples: int | None) -> Rescoring | None:
+    """Put together who chooses and from how many, where somebody is named."""
+    if teacher is None and num_samples is not None:
+        raise UserError("`samples` must go with the model that chooses among them: --rescore-with DIR.")
+    if teacher is None:
+        return None
+    if num_samples is not None and not 1 <= num_samples <= MAX_SAMPLES:
+        raise UserError(f"`samples` must be between 1 and {MAX_SAMPLES}, but is {num_samples}.")
+    return Rescoring(teacher) if num_samples is None else Rescoring(teacher, num_samples)
 
 
 def load_translator(

@@ -91,7 +91,7 @@ class _Judge(NamedTuple):
             written = log_probs.argmax(dim=-1).masked_fill(~real, self.batch.pad_id)
             inputs = torch.cat([self.batch.target_input_ids[:, :1], written[:, :-1]], dim=1)
             judged = self.teacher(self.batch.source_ids, self.source_mask, inputs).float().log_softmax(dim=-1)
-        each = (log_probs.exp() * (log_probs - judged)).sum(dim=-1)  # [batch, length]
+        each: Tensor = (log_probs.exp() * (log_probs - judged)).sum(dim=-1)  # [batch, length]
         return each.masked_fill(~real, 0.0).sum(dim=1)
 
     def policy_loss(self, log_probs: Tensor) -> Tensor:
