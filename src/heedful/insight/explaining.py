@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from heedful.errors import UserError
 from heedful.insight.ablation import head_changes
 from heedful.insight.attribution import attribute
 from heedful.insight.classification_trace import trace_classification
+from heedful.insight.parallel_trace import parallel_payload, trace_parallel, writes_at_once
 from heedful.insight.payload import to_payload
-from heedful.insight.terminal import label_lines, reading_lines, translation_lines
+from heedful.insight.terminal import label_lines, parallel_lines, reading_lines, translation_lines
 from heedful.insight.text_trace import trace_text
 from heedful.insight.trace import trace_translation
 from heedful.insight.view_payloads import classification_payload, text_payload
@@ -61,6 +63,12 @@ class Explanation:
 def _explain_translation(translator: Translator, text: str, request: ExplainRequest) -> Explanation:
     asked = TranslationRequest(request.source_language, request.target_language, glossary=request.glossary)
     (plan,) = translator.plan([text], asked)
+    if writes_at_once(translator):
+        if request.hypothesis is not None:
+            raise UserError("A hypothesis must be left out: this model writes all positions at once.")
+        found = trace_parallel(translator, plan, sentence=request.sentence)
+        told = tuple(str(warning) for warning in found.warnings)
+        return Explanation(found.text, parallel_payload(found), parallel_lines(found), told)
     trace = trace_translation(
         translator, plan, beam_size=request.beam_size, sentence=request.sentence, hypothesis=request.hypothesis
     )

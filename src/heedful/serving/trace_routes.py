@@ -16,6 +16,7 @@ from heedful.insight.attention_cell import open_cell
 from heedful.insight.attribution import attribute
 from heedful.insight.classification_trace import trace_classification
 from heedful.insight.forced_pair import ForcedPair, forced_pair
+from heedful.insight.parallel_trace import parallel_payload, trace_parallel, writes_at_once
 from heedful.insight.payload import to_payload
 from heedful.insight.text_trace import trace_text
 from heedful.insight.trace import trace_translation
@@ -57,6 +58,9 @@ def add_traces(api: Api) -> None:
 
         def inspect(translator: Translator, _: Check) -> dict[str, Any]:
             (plan,) = translator.plan([asked.q], languages)
+            if writes_at_once(translator):
+                _check_free(asked)
+                return parallel_payload(trace_parallel(translator, plan, sentence=asked.sentence))
             return to_payload(
                 trace_translation(
                     translator,
@@ -191,6 +195,11 @@ def _wanted(asked: TraceRequest) -> TranslationRequest:
         raise BadRequestError("`glossary` must not be given with `hypothesis` or `prefixIds`.")
     source = None if asked.source == "auto" else asked.source
     return TranslationRequest(source, asked.target, glossary=glossary_of(asked.glossary))
+
+
+def _check_free(asked: TraceRequest) -> None:
+    if asked.hypothesis or asked.prefix_ids:
+        raise BadRequestError("`hypothesis` and `prefixIds` must be left out: this model writes all positions at once.")
 
 
 def _pair(translator: Translator, asked: TracedRequest) -> ForcedPair:
