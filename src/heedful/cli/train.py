@@ -1,11 +1,15 @@
 """`heedful train`: from a run's TOML file to a run folder with a model in it."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heedful.cli import options
 from heedful.cli.console import note
+
+if TYPE_CHECKING:
+    from heedful.config.load import AnyRun
+    from heedful.tasks.run_folder import TrainingResult
 
 
 def train(
@@ -26,14 +30,26 @@ def train(
     from heedful.config.load import load_any
 
     run = load_any(config, overrides or [])
-    from heedful.tasks.runs import run_training
+    from heedful.config.translation import TranslationRun
     from heedful.tasks.table import task_of_run
-    from heedful.training.display import make_display
+    from heedful.tasks.translation.distilled_data import with_distilled_data
 
     task = task_of_run(run)
-    with make_display(run.training.max_steps) as display:
-        result = run_training(run, task.prepare, display=display, resume=resume, device=device)
+    if isinstance(run, TranslationRun):
+        run = with_distilled_data(
+            run, train=lambda teacher: _trained(teacher, resume=True, device=device).run_folder, device=device, say=note
+        )
+    result = _trained(run, resume=resume, device=device)
     note(f"The model is in {result.model_folder}.")
     note(f"{task.advice} {result.run_folder}")
     if getattr(run.data, "test", None):
         note(f"Score it: heedful evaluate {result.run_folder}")
+
+
+def _trained(run: "AnyRun", *, resume: bool, device: str | None) -> "TrainingResult":
+    from heedful.tasks.runs import run_training
+    from heedful.tasks.table import task_of_run
+    from heedful.training.display import make_display
+
+    with make_display(run.training.max_steps) as display:
+        return run_training(run, task_of_run(run).prepare, display=display, resume=resume, device=device)

@@ -105,6 +105,30 @@ class AugmentationConfig(Section):
     """Typing errors in the source alone; not in scripts that are not typed letter by letter."""
 
 
+class NoDistillation(Section):
+    """Targets are those of the training corpora."""
+
+    kind: Literal["none"] = "none"
+
+
+class TeacherDistillation(Section):
+    """Targets are a teacher's translations of the training sources (Kim and Rush, 2016).
+
+    `heedful train` trains the teacher first where that is not done, and has it translate; stopped at any stage, the
+    same command goes on.
+    """
+
+    kind: Literal["teacher"]
+    teacher: str
+    """The TOML file of the run that is the teacher; or its run or model folder, when it is trained."""
+
+    beam_size: int = Field(default=5, ge=1, le=256)
+    """Hypotheses the teacher keeps per sentence."""
+
+
+Distillation = Annotated[NoDistillation | TeacherDistillation, Field(discriminator="kind")]
+
+
 class DataConfig(Section):
     """The corpora of a run. A leading `data/` in a path stands for the folder HEEDFUL_DATA, when that is set."""
 
@@ -141,6 +165,9 @@ class DataConfig(Section):
 
     augmentation: AugmentationConfig = AugmentationConfig()
     """Pairs that are made of others."""
+
+    distillation: Distillation = NoDistillation()
+    """Whose translations are learned from."""
 
 
 def both_ways(data: DataConfig) -> DataConfig:

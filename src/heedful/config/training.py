@@ -111,10 +111,21 @@ class Glancing(_Agreement):
     step."""
 
 
+class Teacher(_Agreement):
+    """A model with fertilities is fine-tuned to write what a teacher would (Gu et al., 2018, section 3.3)."""
+
+    kind: Literal["teacher"]
+    model: str
+    """The teacher: a model or run folder that writes step by step, with the same tokenizer."""
+
+    weight: float = Field(default=0.25, gt=0, le=1)
+    """Share λ of the teacher's part in the loss: of words by divergence, of fertilities by policy gradient."""
+
+
 AgreementRegularizer = NoRegularizer | RDrop | SimCut
 """What any model can be trained with."""
 
-Regularizer = Annotated[NoRegularizer | RDrop | SimCut | Glancing, Field(discriminator="kind")]
+Regularizer = Annotated[NoRegularizer | RDrop | SimCut | Glancing | Teacher, Field(discriminator="kind")]
 
 
 class OptimizerConfig(Section):

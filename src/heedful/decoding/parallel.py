@@ -69,7 +69,7 @@ class Parallel:
         request.check_batch(len(source_ids))
         if not request.max_lengths:
             return []
-        if _needs_steps(request):
+        if needs_steps(request):
             return Stepwise(self.model).generate(source_ids, source_mask, request)
         request.before_step()
         written = self.model.write(source_ids, source_mask, forbidden_ids=request.forbidden_ids)
@@ -105,7 +105,8 @@ class Parallel:
         return finish(tokens, [*token_log_probs, waiting], "eos", length_penalty=request.length_penalty)
 
 
-def _needs_steps(request: SearchRequest) -> bool:
+def needs_steps(request: SearchRequest) -> bool:
+    """Say whether what is asked for is found step by step only."""
     return (
         request.n_best > 1
         or request.way is not None

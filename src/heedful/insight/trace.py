@@ -96,6 +96,10 @@ class Trace(ForcedPair):
     forced_log_prob: float
     """The log-probability by the pass the weights come from."""
 
+    fertilities: tuple[int, ...] | None = None
+    """How many target tokens each of `source_tokens` stands for, where the model counts: `input_tokens` are then copies
+    of the source."""
+
     engine: Literal["float", "int8"] = "float"
     """What searched; see the head of this file for how the weights of an int8 engine are read."""
 
@@ -303,6 +307,15 @@ def forced_log_probs(
     return log_probs[0], {kind: tensor[:, 0] for kind, tensor in weights.items()}
 
 
+def copied_places(
+    translator: Translator, model: EncoderDecoder, source_ids: Sequence[int], length: int
+) -> list[int] | None:
+    """Say which source token each position of an output reads, where the model copies its source."""
+    places = model.copied(torch.tensor([list(source_ids)], device=translator.device), length)
+    found: list[int] | None = None if places is None else places[0].tolist()
+    return found
+
+
 def _force(translator: Translator, model: EncoderDecoder, reading: _Reading, text: str) -> Hypothesis:
     """Make a hypothesis of a given text."""
     output_ids = translator.tokenizer.encode_target(without_surrogates(text))
@@ -327,6 +340,7 @@ def _trace(
         raise HeedfulError(NO_NUMBERS)
     steps = _steps(translator, log_probs, output_ids)
     written = written_tokens(tokenizer, output_ids)
+    copies = copied_places(translator, model, reading.unit.source_ids, len(output_ids))
     assert found.finish_reason != "error", "whoever searched has refused it"
     return Trace(
         source=reading.unit.text,
@@ -335,7 +349,8 @@ def _trace(
         target_language=reading.target_language,
         source_tokens=reading.tokens,
         target_tokens=written[1:],
-        input_tokens=written[:-1],
+        input_tokens=written[:-1] if copies is None else tuple(reading.tokens[place] for place in copies),
+        fertilities=None if copies is None else tuple(copies.count(place) for place in range(len(reading.tokens))),
         log_prob=found.log_prob,
         score=found.log_prob / penalty_of(len(output_ids), translator.decoding.length_penalty),
         finish_reason=found.finish_reason,

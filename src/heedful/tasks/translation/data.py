@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from heedful.config.data import Corpus, DataConfig
 from heedful.config.translation import TranslationRun
+from heedful.data.fertilities import FertilityStream, prepare_fertilities
 from heedful.data.file_identity import FileIdentities
 from heedful.data.readers import read_pairs
 from heedful.data.store import SubwordDropout, prepare_store
@@ -34,7 +35,7 @@ class TrainingData:
     """Everything a run reads."""
 
     tokenizer: Tokenizer
-    stream: BatchStream
+    stream: BatchStream | FertilityStream
     num_pairs: int
     validation: list[ValidationPair]
     learned_text: dict[str, JsonValue]
@@ -49,7 +50,7 @@ def prepare_data(config: TranslationRun, folder: Path, *, identities: FileIdenti
     dropout = SubwordDropout(rate, config.seed) if rate else None
     store = prepare_store(config.data, tokenizer, dropout=dropout, seed=config.seed, identities=identities, say=say)
     say(store.report.sentence())
-    stream = BatchStream(
+    plain = BatchStream(
         store,
         batch_tokens=config.training.batch_tokens,
         seed=config.seed,
@@ -58,6 +59,7 @@ def prepare_data(config: TranslationRun, folder: Path, *, identities: FileIdenti
         weights=corpus_weights(config.data, [report.num_kept for report in store.reports]),
         max_tokens=config.data.filters.max_tokens,
     )
+    stream = FertilityStream(plain, prepare_fertilities(store, say=say)) if config.model.kind == "fertility" else plain
     say(f"An epoch has {stream.num_batches(0):,} batches; validation is on {count_of(len(validation), 'pair')}.")
     found = learned_text(tokenizer, _first_sources(config.data))
     return TrainingData(tokenizer, stream, len(store), validation, found)

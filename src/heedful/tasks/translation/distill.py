@@ -59,7 +59,7 @@ def distill(
         say(f"Part {first} of {every} has nothing to do: `data.train` names only {len(data.train)}.")
     for number, corpus in chosen:
         source_language, target_language = direction_of(corpus, data)
-        path = out / f"{number}.{source_language}-{target_language}.tsv.gz"
+        path = distilled_path(out, number, corpus, data)
         if path.exists():
             say(f"{path} is there already.")
             continue
@@ -87,6 +87,11 @@ def distill(
         write_atomic(path, gzip.compress("".join(lines).encode(), mtime=0))
         distilled.append(DistilledCorpus(path, source_language, target_language, len(lines), num_left_out))
     return distilled
+
+
+def distilled_path(out: Path, number: int, corpus: Corpus, data: DataConfig) -> Path:
+    """Return where the translations of a training corpus are written, `number` being its place."""
+    return out / f"{number}.{'-'.join(direction_of(corpus, data))}.tsv.gz"
 
 
 @dataclass(frozen=True)
