@@ -10,18 +10,23 @@ import random
 import sys
 from pathlib import Path
 
-NUMBERS = dict(two="zwei", three="drei", four="vier", five="fünf", six="sechs", seven="sieben", eight="acht",
-               nine="neun", ten="zehn", twelve="zwölf")  # fmt: skip
-ADJECTIVES = dict(old="alte", young="junge", small="kleine", big="große", red="rote", white="weiße", black="schwarze",
-                  tired="müde", quick="schnelle", friendly="freundliche")  # fmt: skip
-NOUNS = dict(dogs="Hunde", cats="Katzen", birds="Vögel", horses="Pferde", children="Kinder", women="Frauen",
-             men="Männer", teachers="Lehrer", houses="Häuser", trees="Bäume", books="Bücher", letters="Briefe",
-             bicycles="Fahrräder", ships="Schiffe", friends="Freunde")  # fmt: skip
+
+def _pairs(text: str) -> dict[str, str]:
+    return dict(pair.split("=") for pair in text.split())
+
+
+NUMBERS = _pairs("two=zwei three=drei four=vier five=fünf six=sechs seven=sieben eight=acht nine=neun ten=zehn "
+                 "twelve=zwölf")  # fmt: skip
+ADJECTIVES = _pairs("old=alte young=junge small=kleine big=große red=rote white=weiße black=schwarze tired=müde "
+                    "quick=schnelle friendly=freundliche")  # fmt: skip
+NOUNS = _pairs("dogs=Hunde cats=Katzen birds=Vögel horses=Pferde children=Kinder women=Frauen men=Männer "
+               "teachers=Lehrer houses=Häuser trees=Bäume books=Bücher letters=Briefe bicycles=Fahrräder "
+               "ships=Schiffe friends=Freunde")  # fmt: skip
 VERBS = {"see": ("seen", "sehen", "gesehen"), "find": ("found", "finden", "gefunden"),
          "look for": ("looked for", "suchen", "gesucht"), "buy": ("bought", "kaufen", "gekauft"),
          "need": ("needed", "brauchen", "gebraucht"), "paint": ("painted", "malen", "gemalt"),
          "forget": ("forgotten", "vergessen", "vergessen"), "know": ("known", "kennen", "gekannt")}  # fmt: skip
-TIMES = dict(today="heute", tomorrow="morgen", often="oft", now="jetzt", sometimes="manchmal")
+TIMES = _pairs("today=heute tomorrow=morgen often=oft now=jetzt sometimes=manchmal")
 
 
 def _things(draw: random.Random) -> tuple[str, str]:

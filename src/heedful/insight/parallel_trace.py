@@ -1,174 +1,85 @@
-"""How a model that writes all positions at once came to a translation: what every position says, layer by layer.
+"""A translation that was written all at once, as JSON: what positions say layer by layer, and what they collapse to.
 
-The pass is the one that translates, with a listener at each layer of the decoder: what a layer hands on is projected to
-tokens as the last one's is. Which positions are blank, or repeat the one before, is decided where outputs are collapsed
-(decoding/parallel.py).
+Of a CTC model this is all there is to see. A model with fertilities has an ordinary trace as well, and this beside it.
+What positions say is refinement.py's; what becomes of each is decided in decoding/parallel.py.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
-import torch
-from torch import Tensor
-
-from heedful.decoding import Parallel
+from heedful.decoding import Fertile, Parallel
 from heedful.decoding.parallel import Fate, fates_of
 from heedful.errors import UserError
-from heedful.insight.trace import Choice, read_unit
+from heedful.insight.refinement import Refinement, trace_refinement
+from heedful.insight.trace import read_unit
 from heedful.insight.wire import to_json
-from heedful.models.nonautoregressive import CtcModel
-from heedful.tasks.translation.doubts import OutputWarning
 from heedful.tasks.translation.plan import TextPlan
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from heedful.text.lines import one_line
-from heedful.text.tokens import Token, target_tokens
-
-_TOP = 5  # tokens listed for each position
+from heedful.text.tokens import target_tokens
 
 
-@dataclass(frozen=True)
-class Position:
-    """One place that was written."""
-
-    source: int
-    """Which source token it was made of."""
-
-    fate: Fate
-    output: int | None
-    """Which target token it belongs to; None where it writes nothing."""
-
-    by_layer: tuple[Choice, ...]
-    """The most probable token after each layer of the decoder; the last is what it says."""
-
-    top: tuple[Choice, ...]
-    """What else it could have said, best first."""
+def has_steps(translator: Translator) -> bool:
+    """Say whether a translator can be looked into step by step; for one that cannot there is `parallel_payload`."""
+    return not isinstance(translator.generator, Parallel)
 
 
-@dataclass(frozen=True)
-class Side:
-    """A text and its tokens."""
-
-    text: str
-    language: str | None
-    tokens: tuple[Token, ...]
-
-
-@dataclass(frozen=True)
-class ParallelTrace:
-    """A translation that was written in one pass."""
-
-    source: Side
-    target: Side
-    upsampling: int
-    positions: tuple[Position, ...]
-    token_log_probs: tuple[float, ...]
-    """One for each target token: of its own positions and of the blanks before it."""
-
-    log_prob: float
-    finish_reason: Literal["eos", "length", "error"]
-    warnings: tuple[OutputWarning, ...]
-    sentences: tuple[str, ...]
-    sentence: int
-
-    @property
-    def text(self) -> str:
-        """The translation."""
-        return self.target.text
+def refinement_payload(translator: Translator, plan: TextPlan, *, sentence: int = 0) -> Any:
+    """Describe how all positions of a sentence were written; None for a model that writes one after the other."""
+    if not isinstance(translator.generator, Parallel | Fertile):
+        return None
+    found = trace_refinement(translator, plan, sentence=sentence)
+    return to_json(SimpleNamespace(**vars(found), fates=_fates(translator, found)))
 
 
-def writes_at_once(translator: Translator) -> bool:
-    """Say whether a translator is one that `trace_parallel` looks into."""
-    return isinstance(translator.generator, Parallel)
-
-
-def trace_parallel(translator: Translator, plan: TextPlan, *, sentence: int = 0) -> ParallelTrace:
-    """Translate one sentence of a planned text and keep what every position said."""
-    generator, tokenizer = translator.generator, translator.tokenizer
-    assert isinstance(generator, Parallel), "see `writes_at_once`"
-    model = generator.model
-    assert isinstance(model, CtcModel), "the one that is written so"
+def parallel_payload(translator: Translator, plan: TextPlan, *, sentence: int = 0) -> dict[str, Any]:
+    """Describe a translation by a model that has no steps."""
+    tokenizer = translator.tokenizer
     reading = read_unit(translator, plan, sentence, None)
     unit = reading.unit
     if unit.wishes.terms:
         raise UserError("Terms must be left out to look into a model that writes all at once: they need steps.")
     found = translator.search_units([unit], TranslationRequest(beam_size=1))[0][0]
-    forbidden = [tokenizer.bos_id, tokenizer.unk_id]
-    by_layer = _said(model, torch.tensor([list(unit.source_ids)], device=translator.device), forbidden)
-    ids = by_layer[-1].argmax(dim=-1).tolist()
-    cap = len(found.token_ids) if found.finish_reason == "length" else len(ids)
     output_ids = [*found.token_ids, tokenizer.eos_id][: len(found.token_log_probs)]
-    return ParallelTrace(
-        Side(unit.text, reading.source_language, reading.tokens),
-        Side(
-            one_line(tokenizer.decode_target(found.token_ids)),
-            reading.target_language,
-            tuple(target_tokens(tokenizer, output_ids)),
+    text = one_line(tokenizer.decode_target(found.token_ids))
+    payload = SimpleNamespace(
+        format="heedful-parallel",
+        source=SimpleNamespace(text=unit.text, language=reading.source_language, tokens=reading.tokens),
+        target=SimpleNamespace(
+            text=text, language=reading.target_language, tokens=target_tokens(tokenizer, output_ids)
         ),
-        model.upsampling,
-        tuple(_positions(translator, model, by_layer, fates_of(ids, model.blank_id, tokenizer.eos_id, cap))),
-        tuple(found.token_log_probs),
-        found.log_prob,
-        found.finish_reason,
-        reading.warnings + translator.translated(unit, [found]).warnings,
-        reading.sentences,
-        reading.sentence,
+        attention=[],
+        log_prob=found.log_prob,
+        token_log_probs=found.token_log_probs,
+        finish_reason=found.finish_reason,
+        warnings=reading.warnings + translator.translated(unit, [found]).warnings,
+        sentences=reading.sentences,
+        sentence=reading.sentence,
     )
+    described: dict[str, Any] = to_json(payload)
+    return {**described, "refinement": refinement_payload(translator, plan, sentence=sentence)}
 
 
-def _positions(
-    translator: Translator, model: CtcModel, by_layer: Sequence[Tensor], fates: Sequence[Fate]
-) -> Iterator[Position]:
-    """Describe every position of log-probabilities [length, vocab], one for each layer."""
-    bests = [layer.max(dim=-1) for layer in by_layer]
-    top = by_layer[-1].topk(min(_TOP, by_layer[-1].size(-1)), dim=-1)
-    values, ids = top.values.tolist(), top.indices.tolist()
-
-    def choice(token_id: int, log_prob: float) -> Choice:
-        text = "" if token_id == model.blank_id else translator.tokenizer.target_piece(token_id)
-        return Choice(text, token_id, log_prob)
-
-    output = -1
-    for number, fate in enumerate(fates):
-        output += fate == "written"
-        yield Position(
-            number // model.upsampling,
-            fate,
-            output if fate in ("written", "repeat") else None,
-            tuple(choice(int(best.indices[number]), float(best.values[number])) for best in bests),
-            tuple(choice(*pair) for pair in zip(ids[number], values[number], strict=True)),
-        )
+def parallel_lines(payload: dict[str, Any]) -> list[str]:
+    """Describe it for a terminal: what the positions of each source token say, and what is written of it."""
+    refinement = payload["refinement"]
+    said = refinement["layers"][-1]["guesses"]
+    lines = [payload["target"]["text"], f"log-probability {payload['logProb']:.2f}, one pass", ""]
+    for number, token in enumerate(payload["source"]["tokens"]):
+        own = [place for place, copy in enumerate(refinement["copies"]) if copy == number]
+        spoken = ["·" if said[place]["text"] is None else repr(said[place]["text"])[1:-1] for place in own]
+        written = [one for one, place in zip(spoken, own, strict=True) if refinement["fates"][place] == "written"]
+        lines.append(f"{repr(token['text'])[1:-1]:<16} {'  '.join(spoken):<32} {'  '.join(written)}".rstrip())
+    return lines
 
 
-@torch.inference_mode()
-def _said(model: CtcModel, source_ids: Tensor, forbidden_ids: Sequence[int]) -> list[Tensor]:
-    """Return what each layer of the decoder would have its positions say, [length, vocab] each; source_ids [batch, source_len]."""
-    with _states_of(model) as states:
-        model.hidden(source_ids, None)
-    found = []
-    for state in states:
-        normed = state if model.decoder_norm is None else model.decoder_norm(state)
-        log_probs = model.project(normed).float().log_softmax(dim=-1)[0]
-        log_probs[:, list(forbidden_ids)] = -torch.inf
-        found.append(log_probs)
-    return found
-
-
-@contextmanager
-def _states_of(model: CtcModel) -> Iterator[list[Tensor]]:
-    """Keep what the layers of the decoder return, for the time of a block."""
-    states: list[Tensor] = []
-    handles = [layer.register_forward_hook(lambda _, __, state: states.append(state)) for layer in model.decoder]
-    try:
-        yield states
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def parallel_payload(trace: ParallelTrace) -> dict[str, Any]:
-    """Describe it in what JSON can say."""
-    found: dict[str, Any] = to_json(trace)
-    return {"format": "heedful-parallel", "attention": [], **found}
+def _fates(translator: Translator, found: Refinement) -> Sequence[Fate]:
+    """Say what becomes of each position; where there are fertilities, none is blank and none repeats."""
+    ids = [guess.id for guess in found.layers[-1].guesses]
+    eos_id = translator.tokenizer.eos_id
+    if found.fertilities is None:
+        return fates_of(ids, translator.tokenizer.pad_id, eos_id, len(ids))
+    end = ids.index(eos_id) if eos_id in ids else len(ids)
+    return ["written" if place < end else "end" if place == end else "unread" for place in range(len(ids))]

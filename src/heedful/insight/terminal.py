@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 
 from heedful.insight.attribution import Attribution
 from heedful.insight.classification_trace import ClassificationTrace
-from heedful.insight.parallel_trace import ParallelTrace
 from heedful.insight.text_trace import TextTrace
 from heedful.insight.trace import Choice, Trace
 from heedful.models.attention_weights import Floats, entropy, reach
@@ -47,17 +46,6 @@ def translation_lines(trace: Trace, attribution: Attribution, changes: Mapping[s
         *_table(rows),
         *_heads_that_matter(changes),
     ]
-
-
-def parallel_lines(trace: ParallelTrace) -> list[str]:
-    """Describe what the positions of each source token say, and what is left of it when they are collapsed."""
-    rows = [["source", "its positions say", "written"]]
-    for number, token in enumerate(trace.source.tokens):
-        own = [one for one in trace.positions if one.source == number]
-        said = [f"{spelled(one.by_layer[-1].text) or '·'} {_percent(one.by_layer[-1].log_prob)}" for one in own]
-        written = [spelled(one.by_layer[-1].text) for one in own if one.fate == "written"]
-        rows.append([spelled(token.text), "  ".join(said), " ".join(written)])
-    return [trace.text, f"log-probability {trace.log_prob:.2f}, one pass", "", *_table(rows)]
 
 
 def label_lines(trace: ClassificationTrace) -> list[str]:

@@ -16,7 +16,7 @@ from heedful.insight.attention_cell import open_cell
 from heedful.insight.attribution import attribute
 from heedful.insight.classification_trace import trace_classification
 from heedful.insight.forced_pair import ForcedPair, forced_pair
-from heedful.insight.parallel_trace import parallel_payload, trace_parallel, writes_at_once
+from heedful.insight.parallel_trace import has_steps, parallel_payload, refinement_payload
 from heedful.insight.payload import to_payload
 from heedful.insight.text_trace import trace_text
 from heedful.insight.trace import trace_translation
@@ -58,10 +58,10 @@ def add_traces(api: Api) -> None:
 
         def inspect(translator: Translator, _: Check) -> dict[str, Any]:
             (plan,) = translator.plan([asked.q], languages)
-            if writes_at_once(translator):
+            if not has_steps(translator):
                 _check_free(asked)
-                return parallel_payload(trace_parallel(translator, plan, sentence=asked.sentence))
-            return to_payload(
+                return parallel_payload(translator, plan, sentence=asked.sentence)
+            payload = to_payload(
                 trace_translation(
                     translator,
                     plan,
@@ -71,6 +71,7 @@ def add_traces(api: Api) -> None:
                     prefix_ids=asked.prefix_ids or (),
                 )
             )
+            return {**payload, "refinement": refinement_payload(translator, plan, sentence=asked.sentence)}
 
         return await _look(server, asked, inspect, languages)
 

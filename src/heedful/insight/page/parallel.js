@@ -9,27 +9,30 @@ import { Card } from "./parts.js";
 import { Player, usePlaying, within } from "./player.js";
 
 /** The moments one can go to: copies, one for each layer, then what is merged and what is dropped. */
-export const momentsOf = ({ positions }) =>
-  ["copies", ...(positions[0]?.byLayer ?? []).map((_, layer) => layer), "merged", "collapsed"];
+export const momentsOf = ({ layers, fertilities }) =>
+  ["copies", ...layers.map((_, layer) => layer), ...(fertilities ? [] : ["merged", "collapsed"])];
 
 /** How many positions there are of each fate. */
-export function countsOf({ positions }) {
+export function countsOf({ fates }) {
   const counts = { written: 0, repeat: 0, blank: 0, end: 0, unread: 0 };
-  for (const { fate } of positions) counts[fate] += 1;
+  for (const fate of fates) counts[fate] += 1;
   return counts;
 }
 
 export function ParallelView({ trace, state, language }) {
   const said = parallelWords(language);
-  const moments = momentsOf(trace);
+  const { refinement } = trace;
+  const moments = momentsOf(refinement);
   const last = moments.length - 1;
   const at = within(state.pass, last);
-  const playing = usePlaying(trace.positions, state.pass, last);
-  const told = said.moment(moments[at], moments.length - 3);
+  const playing = usePlaying(refinement, state.pass, last);
+  const told = said.moment(moments[at], refinement.layers.length);
+  const isCounted = refinement.fertilities !== null;
+  const layer = typeof moments[at] === "number" ? moments[at] : at === 0 ? null : refinement.layers.length - 1;
   return html`
-    <${Card} title=${said.title} hint=${said.hint}>
+    <${Card} title=${said.title} hint=${isCounted ? said.countedHint : said.hint}>
       <p class="facts">
-        ${said.facts(countsOf(trace), trace).map(
+        ${said.facts(countsOf(refinement), refinement).map(
           ([name, value]) => html`<span key=${name}>${name} <b>${value}</b></span>`,
         )}
       </p>
@@ -40,37 +43,66 @@ export function ParallelView({ trace, state, language }) {
       <p class="unseen" aria-live="polite">${playing.isPlaying ? "" : told}</p>
       <div class="positions" data-moment=${moments[at]}>
         ${trace.source.tokens.map((token, number) => html`<div key=${number} class="copies">
-          <span class="of">${spelled(token)}</span>
-          <span class="row">${trace.positions.filter((one) => one.source === number).map((one, place) => html`<${Cell}
-            key=${place} one=${one} token=${token} moment=${moments[at]} said=${said}
+          <span class="of">${spelled(token)}${isCounted && html` <b>×${refinement.fertilities[number]}</b>`}</span>
+          ${isCounted && html`<${Fertility} probabilities=${refinement.fertilityProbabilities[number]}
+            chosen=${refinement.fertilities[number]} said=${said} />`}
+          <span class="said-by">${refinement.copies.map((copy, place) => copy === number && html`<${Cell}
+            key=${place} refinement=${refinement} place=${place} token=${token} moment=${moments[at]} said=${said}
           />`)}</span>
         </div>`)}
       </div>
       <p class="label">${said.outcome}</p>
-      <div class="chips stacked outcome-tokens">
-        ${trace.target.tokens.map((token, number) => html`<span
-          key=${number} class=${token.isSpecial ? "chip special" : "chip"}
-          style=${{ background: `rgb(var(--heat) / ${0.32 * Math.exp(trace.tokenLogProbs[number])})` }}
-        >${spelled(token)}<small>${percentOf(trace.tokenLogProbs[number])}</small></span>`)}
-      </div>
-      <p class="hint">${said.outcomeHint} ${said.logProb} <b>${minused(trace.logProb, 2)}</b></p>
+      <p class="so-far" lang=${trace.target.language}>${layer === null ? "…" : refinement.layers[layer].text || "∅"}</p>
+      ${trace.tokenLogProbs && html`<${Outcome} trace=${trace} said=${said} />`}
+      ${refinement.candidates.length > 0 && html`<${Candidates} candidates=${refinement.candidates} said=${said} />`}
     <//>`;
 }
 
-/** One position at one moment: what it says, how sure it is of that, and whether that remains. */
-function Cell({ one, token, moment, said }) {
-  if (moment === "copies") return html`<span class="cell copy">${spelled(token)}</span>`;
-  const isEnd = moment === "merged" || moment === "collapsed";
-  const now = isEnd ? one.byLayer.at(-1) : one.byLayer[moment];
-  const isBlank = now.text === "";
-  const gone = isEnd && one.fate === "repeat" || moment === "collapsed" && one.fate !== "written";
-  const isKept = isEnd && one.fate === "written";
-  const others = one.top.map((other) => `${nameOf(other, said)} ${percentOf(other.logProb)}`).join(", ");
-  return html`<span
-    class=${["cell", isBlank && "blank", gone && "gone", isKept && "kept"].filter(Boolean).join(" ")}
-    title=${isEnd ? `${said.fates[one.fate]} · ${others}` : others}
-    style=${{ background: `rgb(var(--heat) / ${0.32 * Math.exp(now.logProb)})` }}
-  >${isBlank ? "·" : spelled(now)}<small>${percentOf(now.logProb)}</small></span>`;
+/** How probable it is that a source token stands for 0, 1, 2 … target tokens. */
+function Fertility({ probabilities, chosen, said }) {
+  const told = probabilities.map((one, count) => `${count}: ${percentOf(Math.log(one))}`).join(", ");
+  return html`<span class="fertility" role="img" aria-label=${said.fertility(told)} title=${told}>
+    ${probabilities.slice(0, 6).map((one, count) => html`<i
+      key=${count} class=${count === chosen ? "chosen" : ""} style=${{ height: `${2 + 18 * one}px` }}></i>`)}
+  </span>`;
 }
 
-const nameOf = (choice, said) => (choice.text === "" ? said.blank : spelled(choice));
+/** One position at one moment: what it says, how sure it is of that, and whether that remains. */
+function Cell({ refinement, place, token, moment, said }) {
+  if (moment === "copies") return html`<span class="place copy">${spelled(token)}</span>`;
+  const isEnd = moment === "merged" || moment === "collapsed";
+  const fate = refinement.fates[place];
+  const now = (isEnd ? refinement.layers.at(-1) : refinement.layers[moment]).guesses[place];
+  const isGone = (isEnd && fate === "repeat") || (moment === "collapsed" && fate !== "written");
+  const isKept = isEnd && fate === "written";
+  return html`<span
+    class=${["place", now.text === null && "blank", isGone && "gone", isKept && "kept"].filter(Boolean).join(" ")}
+    title=${isEnd ? said.fates[fate] : null}
+    style=${{ background: `rgb(var(--heat) / ${0.32 * Math.exp(now.logProb)})` }}
+  >${now.text === null ? "·" : spelled(now)}<small>${percentOf(now.logProb)}</small></span>`;
+}
+
+/** The tokens that are left, each with the probability of all positions it was made of. */
+function Outcome({ trace, said }) {
+  return html`
+    <div class="chips stacked outcome-tokens">
+      ${trace.target.tokens.map((token, number) => html`<span
+        key=${number} class=${token.isSpecial ? "chip special" : "chip"}
+        style=${{ background: `rgb(var(--heat) / ${0.32 * Math.exp(trace.tokenLogProbs[number])})` }}
+      >${spelled(token)}<small>${percentOf(trace.tokenLogProbs[number])}</small></span>`)}
+    </div>
+    <p class="hint">${said.outcomeHint} ${said.logProb} <b>${minused(trace.logProb, 2)}</b></p>`;
+}
+
+/** What a teacher chose from: outputs by other fertilities, best first. */
+function Candidates({ candidates, said }) {
+  return html`
+    <p class="label">${said.candidates}</p>
+    <div class="scroll"><table class="candidates">
+      <thead><tr><th scope="col">${said.candidate}</th><th scope="col">${said.counts}</th>
+        <th scope="col">${said.score}</th></tr></thead>
+      <tbody>${candidates.map((one, number) => html`<tr key=${number} class=${number === 0 ? "chosen" : ""}>
+        <th scope="row">${one.text || "∅"}</th><td>${one.fertilities.join(" ")}</td><td>${minused(one.score, 3)}</td>
+      </tr>`)}</tbody>
+    </table></div>`;
+}

@@ -6,10 +6,17 @@ const PARALLEL_WORDS = {
     other: "中文",
     title: "All positions at once",
     hint: "Every source token gets several positions; all of them speak in one pass, and none sees what another chose.",
-    facts: ({ written, repeat, blank }, { positions, target }) => [
-      ["positions", positions.length], ["blank", blank], ["repeats", repeat], ["written", written],
-      ["passes", 1], ["passes step by step", target.tokens.length],
+    countedHint:
+      "The encoder says how many target tokens each source token stands for; its copies become these, all at once.",
+    facts: ({ written, repeat, blank }, { fates, fertilities }) => [
+      ["positions", fates.length], ...(fertilities ? [] : [["blank", blank], ["repeats", repeat]]),
+      ["written", written], ["passes of the decoder", 1], ["step by step", written + 1],
     ],
+    fertility: (told) => `how probable which number of target tokens is: ${told}`,
+    candidates: "Other numbers were drawn as well, and a model that writes step by step chose among what came of them.",
+    candidate: "output",
+    counts: "tokens for each source token",
+    score: "score",
     momentLabel: "moment",
     moment: (moment, layers) =>
       ({
@@ -22,7 +29,7 @@ const PARALLEL_WORDS = {
       written: "written", repeat: "repeats the token before, merged", blank: "blank, dropped", end: "the end",
       unread: "after the end, not read",
     },
-    outcome: "The translation, with the probability of each token",
+    outcome: "What that makes",
     outcomeHint: "A token has the probabilities of its own positions and of the blanks before it.",
     logProb: "log-probability",
   },
@@ -31,10 +38,16 @@ const PARALLEL_WORDS = {
     other: "English",
     title: "所有位置一次写出",
     hint: "每个源词元得到几个位置；它们在同一遍里一起写，谁也看不到别人的选择。",
-    facts: ({ written, repeat, blank }, { positions, target }) => [
-      ["位置", positions.length], ["空白", blank], ["重复", repeat], ["写出", written],
-      ["遍数", 1], ["逐步写要的遍数", target.tokens.length],
+    countedHint: "编码器说出每个源词元对应几个目标词元，它的副本就一次变成这些词元。",
+    facts: ({ written, repeat, blank }, { fates, fertilities }) => [
+      ["位置", fates.length], ...(fertilities ? [] : [["空白", blank], ["重复", repeat]]),
+      ["写出", written], ["解码遍数", 1], ["逐步写要的遍数", written + 1],
     ],
+    fertility: (told) => `对应几个目标词元的概率：${told}`,
+    candidates: "还抽取了别的数目，由一个逐步写的模型从得到的译文中挑选。",
+    candidate: "译文",
+    counts: "每个源词元对应的个数",
+    score: "得分",
     momentLabel: "时刻",
     moment: (moment, layers) =>
       ({
@@ -46,7 +59,7 @@ const PARALLEL_WORDS = {
     fates: {
       written: "写出", repeat: "与前一个重复，合并", blank: "空白，去掉", end: "结束", unread: "在结束之后，不读",
     },
-    outcome: "译文和每个词元的概率",
+    outcome: "由此写出",
     outcomeHint: "一个词元的概率由它自己的位置和它前面的空白相乘而得。",
     logProb: "对数概率",
   },

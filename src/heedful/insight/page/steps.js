@@ -46,6 +46,7 @@ export function DecodingView({ trace, layers, state, language, actions }) {
   const playing = usePlaying(trace.target, state.step, last);
   useStepKeys(trace, state, playing.toggle);
   const given = givenSteps(trace);
+  const isCopied = Boolean(trace.fertilities); // then nothing is written before: all copies of the source are read
   const [cross, own] = [atSource, atWritten].map((use) => use && headOf(use[place.layer], place.head)[step]);
   return html`
     <${Card} title=${said.decoding} hint=${said.decodingHint}>
@@ -69,9 +70,9 @@ export function DecodingView({ trace, layers, state, language, actions }) {
           <${SourceRow}
             trace=${trace} step=${step} row=${cross} state=${state} said=${said} actions=${actions}
           />
-          <p class="label">${own ? said.written : said.writtenBefore}</p>
+          <p class="label">${isCopied ? said.copied : own ? said.written : said.writtenBefore}</p>
           <div class="chips stacked read">
-            ${trace.inputs.slice(0, step + 1).map(
+            ${(isCopied ? trace.inputs : trace.inputs.slice(0, step + 1)).map(
               (token, number) => html`<${WeightChip} key=${number} token=${token} weight=${own?.[number]} />`,
             )}
           </div>

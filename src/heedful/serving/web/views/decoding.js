@@ -57,6 +57,7 @@ function Decoded({ data, layers }) {
   return html`
     <${Translation} data=${data} />
     ${isRefused && html`<p class="refusal" role="alert">${attribution.error}</p>`}
+    ${data.refinement && html`<${ParallelView} trace=${data} state=${state} language=${language()} />`}
     <${DecodingView} trace=${shown} layers=${layers} ...${shared} />
     <${BeamView} trace=${shown} ...${shared} />
     <${GuessView} trace=${shown} ...${shared} />`;
