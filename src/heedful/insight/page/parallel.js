@@ -21,41 +21,57 @@ export function countsOf({ fates }) {
 
 export function ParallelView({ trace, state, language }) {
   const said = parallelWords(language);
+  return html`
+    <${Card} title=${said.title} hint=${trace.refinement.fertilities ? said.countedHint : said.hint}>
+      <${AtOnce} trace=${trace} state=${state} language=${language} />
+    <//>`;
+}
+
+/** What positions say, moment by moment, and what that makes. */
+export function AtOnce({ trace, state, language }) {
+  const said = parallelWords(language);
   const { refinement } = trace;
   const moments = momentsOf(refinement);
   const last = moments.length - 1;
   const at = within(state.pass, last);
   const playing = usePlaying(refinement, state.pass, last);
   const told = said.moment(moments[at], refinement.layers.length);
-  const isCounted = refinement.fertilities !== null;
   const layer = typeof moments[at] === "number" ? moments[at] : at === 0 ? null : refinement.layers.length - 1;
   return html`
-    <${Card} title=${said.title} hint=${isCounted ? said.countedHint : said.hint}>
-      <p class="facts">
-        ${said.facts(countsOf(refinement), refinement).map(
-          ([name, value]) => html`<span key=${name}>${name} <b>${value}</b></span>`,
-        )}
-      </p>
-      <${Player}
-        playing=${playing} place=${state.pass} last=${last} label=${said.momentLabel} told=${told}
-        said=${decodingWords(language)}
-      />
-      <p class="unseen" aria-live="polite">${playing.isPlaying ? "" : told}</p>
-      <div class="positions" data-moment=${moments[at]}>
-        ${trace.source.tokens.map((token, number) => html`<div key=${number} class="copies">
-          <span class="of">${spelled(token)}${isCounted && html` <b>×${refinement.fertilities[number]}</b>`}</span>
-          ${isCounted && html`<${Fertility} probabilities=${refinement.fertilityProbabilities[number]}
-            chosen=${refinement.fertilities[number]} said=${said} />`}
-          <span class="said-by">${refinement.copies.map((copy, place) => copy === number && html`<${Cell}
-            key=${place} refinement=${refinement} place=${place} token=${token} moment=${moments[at]} said=${said}
-          />`)}</span>
-        </div>`)}
-      </div>
-      <p class="label">${said.outcome}</p>
-      <p class="so-far" lang=${trace.target.language}>${layer === null ? "…" : refinement.layers[layer].text || "∅"}</p>
-      ${trace.tokenLogProbs && html`<${Outcome} trace=${trace} said=${said} />`}
-      ${refinement.candidates.length > 0 && html`<${Candidates} candidates=${refinement.candidates} said=${said} />`}
-    <//>`;
+    <p class="facts">
+      ${said.facts(countsOf(refinement), refinement).map(
+        ([name, value]) => html`<span key=${name}>${name} <b>${value}</b></span>`,
+      )}
+    </p>
+    <${Player}
+      playing=${playing} place=${state.pass} last=${last} label=${said.momentLabel} told=${told}
+      said=${decodingWords(language)}
+    />
+    <p class="unseen" aria-live="polite">${playing.isPlaying ? "" : told}</p>
+    <div class="positions" data-moment=${moments[at]}>
+      ${trace.source.tokens.map((token, number) => html`<${Copies}
+        key=${number} refinement=${refinement} number=${number} token=${token} moment=${moments[at]} said=${said}
+      />`)}
+    </div>
+    <p class="label">${said.outcome}</p>
+    <p class="so-far" lang=${trace.target.language}>${layer === null ? "…" : refinement.layers[layer].text || "∅"}</p>
+    ${trace.tokenLogProbs && html`<${Outcome} trace=${trace} said=${said} />`}
+    ${refinement.candidates.length > 0 && html`<${Candidates} candidates=${refinement.candidates} said=${said} />`}`;
+}
+
+/** A source token, how often it is copied where the model decides that, and its positions. */
+function Copies({ refinement, number, token, moment, said }) {
+  const { fertilities, fertilityProbabilities, copies } = refinement;
+  return html`
+    <div class="copies">
+      <span class="of">${spelled(token)}${fertilities && html` <b>×${fertilities[number]}</b>`}</span>
+      ${fertilities && html`<${Fertility}
+        probabilities=${fertilityProbabilities[number]} chosen=${fertilities[number]} said=${said}
+      />`}
+      <span class="said-by">${copies.map((copy, place) => copy === number && html`<${Cell}
+        key=${place} refinement=${refinement} place=${place} token=${token} moment=${moment} said=${said}
+      />`)}</span>
+    </div>`;
 }
 
 /** How probable it is that a source token stands for 0, 1, 2 … target tokens. */
