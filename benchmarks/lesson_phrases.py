@@ -4,6 +4,7 @@
 
 "seven old dogs see two birds", "today seven old dogs see two birds" (the verb comes second in German) and "seven old
 dogs have seen two birds" (the participle comes last). Numbers make all nouns plural, so German needs no cases here.
+"Very very old" is "sehr sehr alte": what stands twice in a row cannot be written without a blank between.
 """
 
 import random
@@ -34,7 +35,11 @@ def _things(draw: random.Random) -> tuple[str, str]:
     if draw.random() < 0.4:
         return f"{number} {noun}", f"{NUMBERS[number]} {NOUNS[noun]}"
     adjective = draw.choice(list(ADJECTIVES))
-    return f"{number} {adjective} {noun}", f"{NUMBERS[number]} {ADJECTIVES[adjective]} {NOUNS[noun]}"
+    how = draw.choices(range(3), [6, 2, 2])[0]
+    return (
+        f"{number} {'very ' * how}{adjective} {noun}",
+        f"{NUMBERS[number]} {'sehr ' * how}{ADJECTIVES[adjective]} {NOUNS[noun]}",
+    )
 
 
 def sentence(draw: random.Random) -> tuple[str, str]:

@@ -51,6 +51,7 @@ def parallel_payload(translator: Translator, plan: TextPlan, *, sentence: int = 
             text=text, language=reading.target_language, tokens=target_tokens(tokenizer, output_ids)
         ),
         attention=[],
+        entropy={},
         log_prob=found.log_prob,
         token_log_probs=found.token_log_probs,
         finish_reason=found.finish_reason,

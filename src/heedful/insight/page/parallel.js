@@ -6,7 +6,7 @@ import { decodingWords, minused, percentOf } from "./decoding_words.js";
 import { spelled } from "./drawing.js";
 import { parallelWords } from "./parallel_words.js";
 import { Card } from "./parts.js";
-import { Player, usePlaying, within } from "./player.js";
+import { Player, usePlayKeys, usePlaying, within } from "./player.js";
 
 /** The moments one can go to: copies, one for each layer, then what is merged and what is dropped. */
 export const momentsOf = ({ layers, fertilities }) =>
@@ -23,18 +23,19 @@ export function ParallelView({ trace, state, language }) {
   const said = parallelWords(language);
   return html`
     <${Card} title=${said.title} hint=${trace.refinement.fertilities ? said.countedHint : said.hint}>
-      <${AtOnce} trace=${trace} state=${state} language=${language} />
+      <${AtOnce} trace=${trace} state=${state} language=${language} hearsKeys=${!trace.steps} />
     <//>`;
 }
 
-/** What positions say, moment by moment, and what that makes. */
-export function AtOnce({ trace, state, language }) {
+/** What positions say, moment by moment, and what that makes; keys are heard where nothing else has use for them. */
+export function AtOnce({ trace, state, language, hearsKeys = false }) {
   const said = parallelWords(language);
   const { refinement } = trace;
   const moments = momentsOf(refinement);
   const last = moments.length - 1;
   const at = within(state.pass, last);
   const playing = usePlaying(refinement, state.pass, last);
+  usePlayKeys(playing, state.pass, last, hearsKeys);
   const told = said.moment(moments[at], refinement.layers.length);
   const layer = typeof moments[at] === "number" ? moments[at] : at === 0 ? null : refinement.layers.length - 1;
   return html`
