@@ -56,24 +56,7 @@ def add_traces(api: Api) -> None:
         _check_length(asked.q + (asked.hypothesis or ""), server)
         languages = _wanted(asked)
 
-        def inspect(translator: Translator, _: Check) -> dict[str, Any]:
-            (plan,) = translator.plan([asked.q], languages)
-            if not has_steps(translator):
-                _check_free(asked)
-                return parallel_payload(translator, plan, sentence=asked.sentence)
-            payload = to_payload(
-                trace_translation(
-                    translator,
-                    plan,
-                    beam_size=asked.beam,
-                    sentence=asked.sentence,
-                    hypothesis=asked.hypothesis,
-                    prefix_ids=asked.prefix_ids or (),
-                )
-            )
-            return {**payload, "refinement": refinement_payload(translator, plan, sentence=asked.sentence)}
-
-        return await _look(server, asked, inspect, languages)
+        return await _look(server, asked, lambda translator, _: _traced(translator, asked, languages), languages)
 
     @api.post("/api/trace/attribution", TracedRequest, work=TranslationEngine)
     async def attribution(asked: TracedRequest) -> Response:
@@ -198,9 +181,23 @@ def _wanted(asked: TraceRequest) -> TranslationRequest:
     return TranslationRequest(source, asked.target, glossary=glossary_of(asked.glossary))
 
 
-def _check_free(asked: TraceRequest) -> None:
-    if asked.hypothesis or asked.prefix_ids:
-        raise BadRequestError("`hypothesis` and `prefixIds` must be left out: this model writes all positions at once.")
+def _traced(translator: Translator, asked: TraceRequest, languages: TranslationRequest) -> dict[str, Any]:
+    """Trace what is asked for, with steps or without, as the model writes."""
+    (plan,) = translator.plan([asked.q], languages)
+    if not has_steps(translator):
+        if asked.hypothesis or asked.prefix_ids:
+            raise BadRequestError("`hypothesis` and `prefixIds` must be left out: this model writes all at once.")
+        return parallel_payload(translator, plan, sentence=asked.sentence)
+    trace = trace_translation(
+        translator,
+        plan,
+        beam_size=asked.beam,
+        sentence=asked.sentence,
+        hypothesis=asked.hypothesis,
+        prefix_ids=asked.prefix_ids or (),
+    )
+    refinement = refinement_payload(translator, plan, sentence=asked.sentence)
+    return {**to_payload(trace), "refinement": refinement}
 
 
 def _pair(translator: Translator, asked: TracedRequest) -> ForcedPair:

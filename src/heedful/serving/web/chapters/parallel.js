@@ -81,9 +81,9 @@ export const chapter = {
         en:
           "This small translator has learned it (CTC; it knows numbers, a few things and three word orders). Go " +
           "through the moments: copies of the source, what they would say after each layer, repeats merged, blanks " +
-          "dropped. After the first layer a verb stands in the second place, where German wants it, but not the right " +
-          "one, and one “sehr” is missing; the next layer mends both. Between “sehr” and “sehr” stands a blank, or " +
-          "they would be merged.",
+          "dropped. After the first layer a verb stands in the second place, where German wants it, but not the " +
+          "right one, and one “sehr” is missing; the next layer mends both. Between “sehr” and “sehr” stands a " +
+          "blank, or they would be merged.",
         zh:
           "这个小翻译器就学会了这样写（CTC；它只懂数字、几样东西和三种语序）。逐个时刻看：先是源词元的副本，再是每一层之后它们会写什么，然后合并重复、去掉空白。" +
           "第一层之后，动词已经在德语要求的第二位，但还不是对的那个，“sehr”也少了一个；下一层把两处都改好。" +
