@@ -177,7 +177,7 @@ def trace_translation(
     model is made to write this text. With `prefix_ids` the search goes on from these tokens. `beam_size` is as in
     `Translator.translate`.
     """
-    reading = _read(translator, plan, sentence, beam_size)
+    reading = read_unit(translator, plan, sentence, beam_size)
     model = translator.readable_model
     if hypothesis is not None:
         if prefix_ids:
@@ -253,7 +253,7 @@ def _places_of(terms: Sequence[Term], token_ids: Sequence[int]) -> set[int]:
     return {place for start, length in starts for place in range(start, start + length)}
 
 
-def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int | None) -> _Reading:
+def read_unit(translator: Translator, plan: TextPlan, sentence: int, beam_size: int | None) -> _Reading:
     """Take one sentence of a plan, by way of a third language as far as its last step; refuse what cannot be shown."""
     units, route = plan.units, plan.route
     if not plan.text.strip():

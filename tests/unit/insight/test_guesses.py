@@ -27,9 +27,7 @@ def guesses_of(translator: Translator, text: str, prefix_ids: tuple[int, ...] = 
     return found
 
 
-@pytest.mark.parametrize(
-    "text", [NAMES, "Where is the station?", "1234-5678 and 1234-5678", "a a a a a a a"]
-)
+@pytest.mark.parametrize("text", [NAMES, "Where is the station?", "1234-5678 and 1234-5678", "a a a a a a a"])
 def test_the_passes_add_up_to_what_greedy_search_writes(bundled: Translator, text: str) -> None:
     found = guesses_of(bundled, text)
     (plan,) = bundled.plan([text], TranslationRequest("en", "de"))
