@@ -31,8 +31,8 @@ class Piece(NamedTuple):
 def piece_of(unit: Unit, tokenizer: Tokenizer) -> Piece:
     """Return what is searched for in the first step of a unit."""
     if len(unit.steps) > 1 or unit.wishes is NO_WISHES:
-        return Piece(unit.source_ids)
-    return Piece(unit.source_ids, unit.wishes.prefix_ids(tokenizer), unit.wishes.term_ids(tokenizer))
+        return Piece(unit.read_ids)
+    return Piece(unit.read_ids, unit.wishes.prefix_ids(tokenizer), unit.wishes.term_ids(tokenizer))
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class TermSearch:
 
         def search(some: Sequence[Unit], starts: Sequence[Start]) -> list[Hypothesis]:
             begun = [
-                Piece(unit.source_ids, ids, beginning=before) for unit, (before, ids) in zip(some, starts, strict=True)
+                Piece(unit.read_ids, ids, beginning=before) for unit, (before, ids) in zip(some, starts, strict=True)
             ]
             return [one[0] for one in self.generate(begun, rules)]
 
