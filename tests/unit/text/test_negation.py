@@ -58,7 +58,9 @@ def test_what_is_well_said_otherwise_is_left_alone(source: str, target: str, lan
 
 def test_in_a_long_sentence_a_negation_may_say_the_same() -> None:
     source = "Desktop systems fall behind the alternatives of other makers when it comes to certain features."
-    target = "Desktop-Systeme sind nicht auf der Höhe der Alternativen anderer Hersteller, was gewisse Merkmale betrifft."
+    target = (
+        "Desktop-Systeme sind nicht auf der Höhe der Alternativen anderer Hersteller, was gewisse Merkmale betrifft."
+    )
     assert negation_difference(source, target, "en", "de") is None
     assert negation_difference(target, source, "de", "en") == "lost"
     assert negation_difference("They are here.", "Sie sind nicht hier.", "en", "de") == "added"

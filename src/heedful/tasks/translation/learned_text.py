@@ -24,9 +24,7 @@ _LEAST_SHARE = 0.2
 Tatoeba's sentences, does not teach it."""
 
 
-def learned_text(
-    tokenizer: Tokenizer, sources: Sequence[str], *, context_sentences: int = 0
-) -> dict[str, JsonValue]:
+def learned_text(tokenizer: Tokenizer, sources: Sequence[str], *, context_sentences: int = 0) -> dict[str, JsonValue]:
     """Describe sources of the training text: what length 99 % of them have at most, how many are several sentences.
 
     `context_sentences` says how many lines were read before others.

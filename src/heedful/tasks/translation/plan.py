@@ -212,7 +212,9 @@ class Planner:
     @property
     def _context_reader(self) -> ContextReader:
         num_tags = int(bool(self.tokenizer.languages))
-        return ContextReader(self.context_sentences, self.max_tokens, lambda t: self.tokenizer.trace_source(t).ids, num_tags)
+        return ContextReader(
+            self.context_sentences, self.max_tokens, lambda t: self.tokenizer.trace_source(t).ids, num_tags
+        )
 
     def units_of(self, masked: Masked, steps: tuple[str, ...], source: str | None) -> list[Unit]:
         """Make units of a part of a sentence, without cutting it further than it must be."""

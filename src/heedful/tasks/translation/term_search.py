@@ -1,8 +1,8 @@
 """Searching for translations with terms: where they are probable, where they belong, or wherever they can be.
 
 What is searched for is a `Piece`. Pieces with terms are searched in batches, each read once: first among the likeliest
-tokens, then by putting what is missing in its place (term_placing.py), and at last among all tokens. Knows units and
-rules; what generates is handed in.
+tokens, then by putting what is missing in its place (term_placing.py), and at last among all tokens. The article before
+an unlikely one is then chosen again (term_articles.py). Knows units and rules; what generates is handed in.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from heedful.decoding import Beginning, Hypothesis, KeptReading, SearchRequest, Term
 from heedful.tasks.translation.aligner import Aligner
 from heedful.tasks.translation.plan import Unit
+from heedful.tasks.translation.term_articles import ArticleChooser
 from heedful.tasks.translation.term_placing import Start, TermPlacer
 from heedful.tasks.translation.wishes import NO_WISHES
 from heedful.text.tokenizer import Tokenizer
@@ -79,4 +80,5 @@ class TermSearch:
         further = self.generate([pieces[it] for it in lacking], replace(rules, are_terms_unlikely=True))
         for number, one in zip(lacking, further, strict=True):
             found[number] = one
+        ArticleChooser(self.tokenizer, search).choose(units, found)
         return found
