@@ -55,5 +55,6 @@ def context_sentences(facts: Mapping[str, JsonValue]) -> int:
     """Return how many sentences before another a model has learned to read with it; 0 means none."""
     text = facts.get(LEARNED_TEXT)
     found = text.get(_CONTEXT) if isinstance(text, Mapping) else None
-    is_number = isinstance(found, int) and not isinstance(found, bool)
-    return found if is_number and 0 < found <= _MOST_CONTEXT else 0
+    if not isinstance(found, int) or isinstance(found, bool):
+        return 0
+    return found if 0 < found <= _MOST_CONTEXT else 0

@@ -124,7 +124,7 @@ def _with_other_articles(text: str, place: int, language: str) -> Iterator[str]:
 
 
 def _is_known(form: Form, found: Hypothesis) -> bool:
-    """Say whether the model can write a term after its article at all: of a word it does not know it knows no gender."""
+    """Say whether the model can write a term after its article: it knows the gender of no other."""
     start = _place_of(form, found)
     return start is not None and sum(found.token_log_probs[start : start + len(form)]) >= _KNOWN * len(form)
 
