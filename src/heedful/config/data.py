@@ -116,6 +116,14 @@ class AugmentationConfig(Section):
     joined: float = Field(default=0.0, ge=0, le=1)
     """Paragraphs: two to six pairs drawn from neighbouring lines of the file, one after the other."""
 
+    context: float = Field(default=0.0, ge=0, le=1)
+    """Pairs whose source is read after the lines before it, which say who "she" is; the target is that of the last
+    line alone. For corpora whose lines follow each other; a blank line ends what belongs together. A model that was
+    trained so is given the sentences before wherever it is used."""
+
+    context_sentences: int = Field(default=1, ge=1, le=8)
+    """How many lines before at most; from 1 to so many are drawn."""
+
     copies: float = Field(default=0.0, ge=0, le=1)
     """Parts that stay the same on both sides: numbers, dates, units, addresses, placeholders, tags, code, emoji, names;
     in place of a name or number that both sides have, or beside the text."""

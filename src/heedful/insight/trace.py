@@ -177,7 +177,7 @@ def trace_translation(
     model is made to write this text. With `prefix_ids` the search goes on from these tokens. `beam_size` is as in
     `Translator.translate`.
     """
-    reading = _read(translator, plan, sentence, beam_size)
+    reading = read_unit(translator, plan, sentence, beam_size)
     model = translator.readable_model
     if hypothesis is not None:
         if prefix_ids:
@@ -219,7 +219,7 @@ def _search(
     translator: Translator, unit: Unit, beam_size: int, prefix_ids: Sequence[int], forced: Collection[int]
 ) -> _Seen:
     recorder = StepList()
-    found = translator.hypothesis(unit.source_ids, beam_size=beam_size, prefix_ids=prefix_ids, recorder=recorder)
+    found = translator.hypothesis(unit.read_ids, beam_size=beam_size, prefix_ids=prefix_ids, recorder=recorder)
     return _Seen(found, recorder.steps, forced)
 
 
@@ -231,7 +231,7 @@ def _search_terms(translator: Translator, unit: Unit, beam_size: int) -> _Seen:
     """
     wanted = translator.search_units([unit], TranslationRequest(beam_size=beam_size))[0][0]
     recorder, terms = StepList(), unit.wishes.term_ids(translator.tokenizer)
-    found = translator.hypothesis(unit.source_ids, beam_size=beam_size, terms=terms, recorder=recorder)
+    found = translator.hypothesis(unit.read_ids, beam_size=beam_size, terms=terms, recorder=recorder)
     if found.token_ids == wanted.token_ids:
         return _Seen(found, recorder.steps)
     forced = _places_of(terms, wanted.token_ids)
@@ -253,7 +253,7 @@ def _places_of(terms: Sequence[Term], token_ids: Sequence[int]) -> set[int]:
     return {place for start, length in starts for place in range(start, start + length)}
 
 
-def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int | None) -> _Reading:
+def read_unit(translator: Translator, plan: TextPlan, sentence: int, beam_size: int | None) -> _Reading:
     """Take one sentence of a plan, by way of a third language as far as its last step; refuse what cannot be shown."""
     units, route = plan.units, plan.route
     if not plan.text.strip():
@@ -288,11 +288,15 @@ def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int 
         warnings = (*warnings, OutputWarning("stand_ins", message))
     if unit.masked.text != unit.text or not unit.source_ids:
         (ids,) = translator.planner.encode([unit.text], unit.steps[:1])
-        masked = Masked(unit.text)
-        unit = Unit(unit.text, tuple(ids), unit.steps, masked=masked, language=unit.language, wishes=unit.wishes)
-    tokens = read_tokens(translator, unit.text, route.target)
+        unit = replace(unit, source_ids=tuple(ids), masked=Masked(unit.text), before="", after="")
+    tokens = read_tokens(translator, _read_text(unit), route.target)
     sentences = tuple(one.text for one in units)
     return _Reading(unit, source_language, route.target, tokens, warnings, sentences, sentence)
+
+
+def _read_text(unit: Unit) -> str:
+    """Return what is read for a unit: itself, after its context where it has one."""
+    return unit.text if unit.context is None else f"{unit.context.text} {unit.text}"
 
 
 def forced_log_probs(
@@ -320,7 +324,7 @@ def _force(translator: Translator, model: EncoderDecoder, reading: _Reading, tex
     """Make a hypothesis of a given text."""
     output_ids = translator.tokenizer.encode_target(without_surrogates(text))
     check_length("The hypothesis", len(output_ids))
-    log_probs, _ = forced_log_probs(translator, model, reading.unit.source_ids, output_ids)
+    log_probs, _ = forced_log_probs(translator, model, reading.unit.read_ids, output_ids)
     values = log_probs[range(len(output_ids)), output_ids].tolist()
     return finish(output_ids[:-1], values, "eos", length_penalty=translator.decoding.length_penalty)
 
@@ -335,7 +339,7 @@ def _trace(
 ) -> Trace:
     tokenizer = translator.tokenizer
     output_ids = [*found.token_ids, tokenizer.eos_id][: len(found.token_log_probs)]
-    log_probs, weights = forced_log_probs(translator, model, reading.unit.source_ids, output_ids)
+    log_probs, weights = forced_log_probs(translator, model, reading.unit.read_ids, output_ids)
     if bool(log_probs.isnan().any()):
         raise HeedfulError(NO_NUMBERS)
     steps = _steps(translator, log_probs, output_ids)
@@ -343,7 +347,7 @@ def _trace(
     copies = copied_places(translator, model, reading.unit.source_ids, len(output_ids))
     assert found.finish_reason != "error", "whoever searched has refused it"
     return Trace(
-        source=reading.unit.text,
+        source=_read_text(reading.unit),
         text=one_line(tokenizer.decode_target(output_ids)),
         source_language=reading.source_language,
         target_language=reading.target_language,

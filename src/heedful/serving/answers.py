@@ -322,7 +322,7 @@ class ServedModel(Message):
     """Of a classifier."""
 
     beam: int | None
-    """Of a translator: hypotheses kept per sentence, where a request does not say it."""
+    """Of a translator that searches: hypotheses kept per sentence, where a request does not say it."""
 
     reliability: dict[str, list[dict[str, float]]]
     """Of a translator, for each direction: how many words were said to be how sure, and how many of them were right."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from heedful.decoding import Parallel
 from heedful.decoding.continuation import SamplingRequest
 from heedful.insight.wire import to_json
 from heedful.serving.answers import (
@@ -56,6 +57,7 @@ from heedful.serving.writing import Piece, WritingEngine
 from heedful.tasks.translation.glossary import Glossary
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translated import about_the_way, assemble_all
+from heedful.tasks.translation.translator import Translator
 from heedful.text.language_detection import detect
 
 
@@ -227,6 +229,10 @@ async def _written(first: Piece | None, rest: AsyncIterator[Piece]) -> AsyncIter
     yield server_sent("done", {"text": "".join(texts)})
 
 
+def _beam_of(translator: Translator) -> int | None:
+    return None if isinstance(translator.generator, Parallel) else translator.decoding.beam_size
+
+
 def _served(engine: Workplace) -> dict[str, Any]:
     pairs = engine.translator.directions.pairs if isinstance(engine, TranslationEngine) else ()
     labels = engine.classifier.labels if isinstance(engine, LabellingEngine) else ()
@@ -235,6 +241,6 @@ def _served(engine: Workplace) -> dict[str, Any]:
         "task": engine.task,
         "directions": [list(pair) for pair in pairs],
         "labels": list(labels),
-        "beam": engine.translator.decoding.beam_size if isinstance(engine, TranslationEngine) else None,
+        "beam": _beam_of(engine.translator) if isinstance(engine, TranslationEngine) else None,
         "reliability": reliability_of(engine.translator) if isinstance(engine, TranslationEngine) else {},
     }

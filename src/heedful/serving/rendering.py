@@ -45,8 +45,9 @@ def stream_event(event: Written | SentenceDone, number: int, glossary: Glossary 
         "before": event.before,
         "text": event.unit.text,
         "warnings": to_json(event.unit.warnings),
-        "terms": to_json(glossary.places_in(event.unit.source, event.unit.text)),
     }
+    if glossary.entries:
+        content["terms"] = to_json(glossary.places_in(event.unit.source, event.unit.text))
     return server_sent("sentence", content)
 
 

@@ -55,7 +55,7 @@ class TranslationEngine(Workplace):
         """Translate the units of planned texts together with whatever else is waiting; raises `RefusedError`."""
         units = (unit for plan in plans for unit in plan.units)
         key = request.after_planning()
-        return await self.results([self.item(key, unit, len(unit.source_ids)) async for unit in unhurried(units)])
+        return await self.results([self.item(key, unit, len(unit.read_ids)) async for unit in unhurried(units)])
 
     async def stream(self, plan: TextPlan, request: TranslationRequest) -> AsyncIterator[Written | SentenceDone]:
         """Translate a planned text and yield each sentence when it is done; greedy search also tells its tokens.
@@ -74,7 +74,7 @@ class TranslationEngine(Workplace):
         items = []
         async for unit in unhurried(plan.units):
             heard.append(asyncio.Queue())
-            items.append(self.item(self._told(key, heard[-1]) if is_told else key, unit, len(unit.source_ids)))
+            items.append(self.item(self._told(key, heard[-1]) if is_told else key, unit, len(unit.read_ids)))
         self.submit(items)
         try:
             rest = zip(items, heard, strict=True)

@@ -7,6 +7,7 @@ import { GuessView } from "./guesses.js";
 import { minused } from "./decoding_words.js";
 import { layersOf, shade } from "./drawing.js";
 import { Facts, showPage, trace } from "./explained_frame.js";
+import { ParallelView } from "./parallel.js";
 import { useKeys } from "./parts.js";
 import { DecodingView } from "./steps.js";
 import { html, signal, useSignal } from "./vendor/preact.js";
@@ -93,6 +94,7 @@ function Body({ language, words }) {
     <${Sentences} />
     <${Numbers} words=${words} />
     <${AttentionView} ...${shared} words=${attentionWords(language)} />
+    ${trace.refinement && html`<${ParallelView} ...${shared} />`}
     <${DecodingView} ...${shared} />
     <${BeamView} ...${shared} />
     <${GuessView} ...${shared} />

@@ -30,6 +30,24 @@ export function usePlaying(owner, place, last) {
   return { isPlaying, toggle };
 }
 
+/** ← → step and p plays, wherever the focus is, except where something else has taken the key for itself. */
+export function usePlayKeys(playing, place, last, isHeard = true) {
+  useEffect(() => {
+    if (!isHeard) return undefined;
+    const onKey = (event) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      if (event.target.closest?.("input, textarea, select")) return;
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (by) place.value = Math.max(0, Math.min(last, within(place, last) + by));
+      else if (event.key === "p") playing.toggle();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  });
+}
+
 /** The button and the slider; `playing` is from `usePlaying`, `label` names the moments, `told` the present one. */
 export function Player({ playing, place, last, label, told, said }) {
   return html`

@@ -7,7 +7,7 @@ import { chooseHeads, useBetween } from "./attention_map.js";
 import { decodingWords, minused, percentOf } from "./decoding_words.js";
 import { headOf, shade, spelled } from "./drawing.js";
 import { Card, Choice } from "./parts.js";
-import { Player, usePlaying, within } from "./player.js";
+import { Player, usePlayKeys, usePlaying, within } from "./player.js";
 
 /** The step that is shown: the state's, as far as the translation goes. */
 export function shownStep(trace, state) {
@@ -44,8 +44,9 @@ export function DecodingView({ trace, layers, state, language, actions }) {
   const place = chosenHead(atSource ?? atWritten, state);
   const last = trace.target.tokens.length - 1;
   const playing = usePlaying(trace.target, state.step, last);
-  useStepKeys(trace, state, playing.toggle);
+  usePlayKeys(playing, state.step, last);
   const given = givenSteps(trace);
+  const isCopied = Boolean(trace.fertilities); // then nothing is written before: all copies of the source are read
   const [cross, own] = [atSource, atWritten].map((use) => use && headOf(use[place.layer], place.head)[step]);
   return html`
     <${Card} title=${said.decoding} hint=${said.decodingHint}>
@@ -69,9 +70,9 @@ export function DecodingView({ trace, layers, state, language, actions }) {
           <${SourceRow}
             trace=${trace} step=${step} row=${cross} state=${state} said=${said} actions=${actions}
           />
-          <p class="label">${own ? said.written : said.writtenBefore}</p>
+          <p class="label">${isCopied ? said.copied : own ? said.written : said.writtenBefore}</p>
           <div class="chips stacked read">
-            ${trace.inputs.slice(0, step + 1).map(
+            ${(isCopied ? trace.inputs : trace.inputs.slice(0, step + 1)).map(
               (token, number) => html`<${WeightChip} key=${number} token=${token} weight=${own?.[number]} />`,
             )}
           </div>
@@ -110,25 +111,6 @@ function HeadChoice({ state, place, said }) {
       label=${said.head} options=${[[-1, said.mean], ...counted(place.heads)]} value=${place.head}
       onChoose=${(head) => chooseHeads(state, head < 0 ? null : [head])}
     />`;
-}
-
-/** ← → step and p plays, wherever the focus is, except where something else has taken the key for itself. */
-function useStepKeys(trace, state, toggle) {
-  useEffect(() => {
-    const onKey = (event) => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
-      if (event.target.closest?.("input, textarea, select")) return;
-      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (by) {
-        const last = trace.target.tokens.length - 1;
-        state.step.value = Math.max(0, Math.min(last, shownStep(trace, state) + by));
-      } else if (event.key === "p") toggle();
-      else return;
-      event.preventDefault();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  });
 }
 
 function WrittenChip({ token, trace, number, step, state, said, isGiven }) {

@@ -12,6 +12,10 @@ const PAUSE = 250; // milliseconds without a change before the server is asked
 const NOTHING = { status: "none", data: null, layers: null, error: null };
 
 export const trace = signal(NOTHING);
+
+/** Whether a trace is of a model that writes all positions at once: it has neither steps nor heads to ask about. */
+export const isAtOnce = (data) => data.format === "heedful-parallel";
+
 export const extras = { attribution: signal(null), heads: signal(null) };
 
 /** The views that show a trace. */
@@ -76,7 +80,7 @@ async function load(request, leaving) {
 /** Ask for one of the extras of the trace that is shown; what came for a trace that is gone is thrown away. */
 export async function want(name) {
   const { data, request, status } = trace.peek();
-  if (status !== "ready" || extras[name].peek() !== null) return;
+  if (status !== "ready" || isAtOnce(data) || extras[name].peek() !== null) return;
   extras[name].value = { status: "loading" };
   try {
     const found = await postAbout(data, name, {}, leavingExtras.signal);

@@ -69,7 +69,9 @@ def prepare_data(config: TranslationRun, folder: Path, *, identities: FileIdenti
     )
     stream = FertilityStream(plain, prepare_fertilities(store, say=say)) if config.model.kind == "fertility" else plain
     say(f"An epoch has {stream.num_batches(0):,} batches; validation is on {count_of(len(validation), 'pair')}.")
-    found = learned_text(tokenizer, _first_sources(config.data))
+    made = config.data.augmentation
+    num_before = made.context_sentences if made.context else 0
+    found = learned_text(tokenizer, _first_sources(config.data), context_sentences=num_before)
     return TrainingData(tokenizer, stream, len(store), validation, found)
 
 

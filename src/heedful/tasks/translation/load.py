@@ -34,7 +34,7 @@ from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE
 from heedful.tasks.translation.families import generator_of
 from heedful.tasks.translation.fast import with_speed
-from heedful.tasks.translation.learned_text import joined_tokens
+from heedful.tasks.translation.learned_text import context_sentences, joined_tokens
 from heedful.tasks.translation.translator import Traits, Translator
 
 Quantization = Literal["auto", "int8", "none"]
@@ -139,7 +139,11 @@ def translator_of(
     engines = [_engine(folder, device, library, insist=quantize == "int8") for folder in folders]
     positions = [limit for folder in folders if (limit := folder.description.model.max_positions) is not None]
     traits = Traits(
-        min(positions, default=None), joined_tokens(first.facts), _low_confidence(first), calibration_of(first.facts)
+        min(positions, default=None),
+        joined_tokens(first.facts),
+        context_sentences(first.facts),
+        _low_confidence(first),
+        calibration_of(first.facts),
     )
     generator = generator_of(engines[0], half=quantize == "auto") if len(engines) == 1 else Stepwise(Ensemble(engines))
     return kind(generator, tokenizers[0], first.decoding, directions_of(first), device, traits)

@@ -108,7 +108,7 @@ async function hearSentences(asking, request, leaving) {
     if (name === "error") throw new Error(data.error);
     if (name === "done") about = data.warnings;
     if (name !== "sentence") return;
-    sentences.push({ before: data.before, text: data.text, warnings: data.warnings, terms: data.terms });
+    sentences.push({ before: data.before, text: data.text, warnings: data.warnings, terms: data.terms ?? [] });
     tell("loading");
   };
   const { alternatives, details, ...body } = asking;
