@@ -36,8 +36,11 @@ $(INSTALLED): pyproject.toml constraints.txt
 demo: setup ## show the models that ship with the package: translations in all six directions, a label, a text
 	@$(BIN)/heedful demo
 
-test: lint types browser ## lint, types and all tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(TEST_WORKERS) --dist loadfile --durations 15
+# One process checks the types: it goes beside the tests, in what they leave, or a core would wait for it a minute.
+test: lint browser ## lint, types and all tests
+	@nice -n 5 $(BIN)/mypy > $(VENV)/types.log 2>&1 & types=$$!; \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(TEST_WORKERS) --dist loadfile --durations 15; tests=$$?; \
+	wait $$types; types=$$?; cat $(VENV)/types.log; exit $$((tests | types))
 
 browser: ## install Debian's Chromium for the browser tests, as root and where there is none
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \

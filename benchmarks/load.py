@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from pathlib import Path
 
 ADDRESS = re.compile(r"http://([\w.]+):(\d+)")
@@ -28,16 +29,20 @@ class ServerProcess:
     """The real command, as a context manager; what it says besides its address is kept in `log`."""
 
     def __init__(self, *arguments: str | Path, **environment: str) -> None:
-        self._command = [sys.executable, "-m", "heedful", "serve", "--port", "0", *map(str, arguments)]
-        self._environment = {**os.environ, "NO_COLOR": "1", **environment}
+        self._arguments = ["serve", "--port", "0", *map(str, arguments)]
+        self._environment = environment
         self.log: list[str] = []
 
+    def _start(self) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "heedful", *self._arguments]
+        environment = {**os.environ, "NO_COLOR": "1", **self._environment}
+        return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment)
+
     def __enter__(self) -> "ServerProcess":
-        self.process = subprocess.Popen(
-            self._command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=self._environment
-        )
+        self.process = self._start()
         assert self.process.stderr is not None
-        for line in self.process.stderr:
+        said = TextIOWrapper(self.process.stderr, "utf-8", errors="replace")
+        for line in said:
             self.log.append(line)
             if found := ADDRESS.search(line):
                 self.host, self.port = found[1], int(found[2])
@@ -45,7 +50,7 @@ class ServerProcess:
         else:
             raise RuntimeError("The server did not start:\n" + "".join(self.log))
         # Somebody must go on reading, or the server would one day wait for its own complaints to be read.
-        self._reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr or ()), daemon=True)
+        self._reader = threading.Thread(target=lambda: self.log.extend(said), daemon=True)
         self._reader.start()
         return self
 
@@ -64,6 +69,11 @@ class ServerProcess:
         """Send SIGTERM and return the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout)
+
+    def processor_seconds(self) -> float:
+        """Processor time the server has used so far: unlike the clock it does not count what others do meanwhile."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory_mb(self) -> float:
         """Resident memory of the server."""

@@ -138,6 +138,17 @@ def czech() -> list[Stage]:
     return [*runs, *(evaluate(stage.name, "--tokenize", "none") for stage in runs)]
 
 
+def parallel() -> list[Stage]:
+    """A teacher, and what writes all positions at once: CTC and fertilities, from people's translations and its own."""
+    teacher = "multi30k_parallel_teacher"
+    families = ("multi30k_ctc", "multi30k_nat")
+    return [
+        train(teacher, teacher),
+        *(train(name, name, needs=[teacher]) for name in families),
+        *(train(name, f"{name}_raw", 'data.distillation={kind="none"}', needs=[teacher]) for name in families),
+    ]
+
+
 def imdb() -> list[Stage]:
     """The classifier on a part of train, which chooses, and on all of it, which is reported; parts of it alone."""
     everything = ("data.hold_out=0.01", 'training.average={which="last", count=1}')
@@ -161,6 +172,7 @@ RECIPES: dict[str, Callable[[], list[Stage]]] = {
     "multi30k_de": lambda: multi30k("de"),
     "multi30k_fr": lambda: multi30k("fr"),
     "multi30k_cs": czech,
+    "multi30k_parallel": parallel,
     "imdb": imdb,
     "enwik8": enwik8,
 }

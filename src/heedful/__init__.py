@@ -25,6 +25,8 @@ def load(
     device: str | None = None,
     quantize: "Quantization | None" = "auto",
     fast: bool = False,
+    rescore_with: str | Path | None = None,
+    samples: int | None = None,
 ) -> Any:
     """Load a model folder, or the model of a run folder; None, or "bundled", is the translator that ships.
 
@@ -35,6 +37,7 @@ def load(
     `device` is "cpu", "cuda" or "cuda:1"; None takes a GPU when there is one. `quantize` is "int8" (CPU only), "none"
     or None, or "auto": int8 on a CPU that is fast with it; it concerns translators. So does `fast`: whether several
     tokens are guessed and then checked together, which changes no result; worth it for a deep decoder on a slow memory.
+    `rescore_with` names the teacher of a model with fertilities, who chooses among the outputs of `samples` draws (10).
     """
     spin_briefly()
     if isinstance(models, str | Path):
@@ -50,6 +53,9 @@ def load(
                 raise UserError(f'`quantize` must be "auto" or "none" here: int8 is for translators, {models} is none.')
             return TASKS[task].load(models, device=device, quantize=quantize, say=None)
     from heedful.insight.tracing_translator import TracingTranslator
-    from heedful.tasks.translation.load import load_translator
+    from heedful.tasks.translation.load import load_translator, rescoring_of
 
-    return load_translator(models, device=device, quantize=quantize, fast=fast, kind=TracingTranslator)
+    rescoring = rescoring_of(rescore_with, samples)
+    return load_translator(
+        models, device=device, quantize=quantize, fast=fast, rescoring=rescoring, kind=TracingTranslator
+    )

@@ -91,19 +91,37 @@ def publish_folder(final: Path, fill: Callable[[Path], None]) -> None:
     The folder is filled under a hidden name beside `final`. When anything fails it is removed again; when the process
     is killed it stays, harmless, until `sweep_partial`.
     """
-    if final.exists():
-        raise HeedfulError(f"{final} must not exist yet, but it does. Remove it or choose another name.")
-    partial = _partial_name(final)
+    partial = begun_folder(final, begin_folder(final))
     with writing(final):
         try:
-            final.parent.mkdir(parents=True, exist_ok=True)
-            partial.mkdir()
             fill(partial)
-            _sync_tree(partial)
-            partial.rename(final)
+            finish_folder(partial, final)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
+
+
+def begin_folder(final: Path) -> int:
+    """Make the hidden folder in which `final` is to be filled, by one process or several; return its number."""
+    if final.exists():
+        raise HeedfulError(f"{final} must not exist yet, but it does. Remove it or choose another name.")
+    number = secrets.randbits(32)
+    with writing(final):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        begun_folder(final, number).mkdir()
+    return number
+
+
+def begun_folder(final: Path, number: int) -> Path:
+    """Return the folder that `begin_folder` has made."""
+    return final.with_name(f".{final.name}{_PARTIAL}{number:08x}")
+
+
+def finish_folder(partial: Path, final: Path) -> None:
+    """Make a folder that was filled aside appear as `final` in one step."""
+    with writing(final):
+        _sync_tree(partial)
+        partial.rename(final)
         _sync_folder(final.parent)
 
 

@@ -27,7 +27,10 @@ KERNELS = (
 )
 WITH_MORE_PARAMETERS = {
     # To Typer an option of a command is a parameter of its function: there its help and its type stand.
+    "cli/align.py align",
+    "cli/clean.py clean",
     "cli/compare.py compare",
+    "cli/distill.py distill",
     "cli/evaluate.py evaluate",
     "cli/explain.py explain",
     "cli/generate.py generate",

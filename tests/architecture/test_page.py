@@ -112,7 +112,15 @@ def test_every_file_is_used() -> None:
             if (target := resolve(path, address)) not in reached:
                 reached.add(target)
                 waiting.append(target)
-    stand_alone = {ROOTS["/insight/"] / name for name in ("explained.js", "explained_labels.js", "explained_text.js")}
+    stand_alone = {
+        ROOTS["/insight/"] / name
+        for name in (
+            "explained.js",
+            "explained_labels.js",
+            "explained_parallel.js",
+            "explained_text.js",
+        )
+    }
     lost = {path for path in OURS if path.name != "index.html"} - reached - stand_alone
     lost -= {
         resolve(one, address) for one in stand_alone for address in IMPORT.findall(one.read_text(encoding="utf-8"))

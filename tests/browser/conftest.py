@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from benchmarks.load import ServerProcess
 
+from tests.support.forked_server import ForkedServer
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -57,7 +59,7 @@ def opened(chromium: Any) -> Callable[..., Any]:
 @pytest.fixture(scope="session")
 def bundled_server(executable: str) -> Iterator[ServerProcess]:
     """`heedful serve` with the model that ships with the package, as after installation."""
-    with ServerProcess() as process:
+    with ForkedServer() as process:
         yield process
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from benchmarks.load import ServerProcess
 
+from tests.support.forked_server import ForkedServer
 from tests.support.tiny_models import save_model
 
 pytestmark = pytest.mark.browser
@@ -16,7 +17,7 @@ MARKUP = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[ServerProcess]:
     folder = save_model(tmp_path_factory.mktemp("model") / "tiny", languages=("de", "en"))
-    with ServerProcess("--model", folder) as process:
+    with ForkedServer("--model", folder) as process:
         yield process
 
 

@@ -1,14 +1,12 @@
 """The page of a comparison, opened from disk in a real browser: plots are drawn, and corpus text stays text."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.commands import environment_of
+from tests.support.commands import Command
 from tests.support.small_run import CONFIG, write_corpus
 
 pytestmark = pytest.mark.browser
@@ -17,7 +15,7 @@ HOSTILE = '<script>document.title = "taken"</script><img src=x onerror=alert(1)>
 
 
 @pytest.fixture(scope="module")
-def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page_file(tmp_path_factory: pytest.TempPathFactory, heedful: Command) -> Path:
     root = tmp_path_factory.mktemp("comparison")
     write_corpus(root)
     for language in ("en", "de"):
@@ -27,19 +25,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     short = short.replace("log_every = 20", "log_every = 1") + "[decoding]\nbeam_size = 1\nextra_tokens = 5\n"
     (root / "a.toml").write_text(short)
     (root / "<b> & 'c'.toml").write_text(short.replace("dim = 64", "dim = 32"))
-    command = [
-        sys.executable,
-        "-m",
-        "heedful",
-        "compare",
-        "a.toml",
-        "<b> & 'c'.toml",
-        "--out",
-        "out",
-        "--device",
-        "cpu",
-    ]
-    result = subprocess.run(command, cwd=root, env=environment_of(), capture_output=True, timeout=300, check=False)
+    result = heedful("compare", "a.toml", "<b> & 'c'.toml", "--out", "out", "--device", "cpu", cwd=root)
     assert result.returncode == 0, result.stderr.decode()
     return root / "out" / "report.html"
 

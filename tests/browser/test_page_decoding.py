@@ -315,7 +315,7 @@ def test_it_speaks_chinese_and_fits(visited: Visit, bundled_server: ServerProces
     pruned = next(node for node in payload["beam"]["nodes"] if node["fate"] == "pruned" and node["step"] == 0)
     with visited(bundled_server, "?view=decoding&target=de", width=width, locale="zh-CN", color_scheme="dark") as page:
         ready(page)
-        assert page.locator("section h2").all_inner_texts() == ["逐个词元", "搜索"]
+        assert page.locator("section h2").all_inner_texts() == ["逐个词元", "搜索", "提前猜测"]
         page.locator(f"#node-{pruned['id']}").hover()
         assert page.inner_text(".said .reason").startswith(f"在第 {pruned['endedAt'] + 1} 步被剪去")
         assert not re.search(r"[a-z]{3,} [a-z]{3,}", page.inner_text(".said .facts") + page.inner_text(".legend"))

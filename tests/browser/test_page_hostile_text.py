@@ -24,6 +24,7 @@ from heedful.storage.model_folder import ModelFolder, save_model_folder, weights
 from heedful.text.learning import learn_tokenizer
 from heedful.text.lines import one_line
 from heedful.text.tokenizer import Tokenizer
+from tests.support.forked_server import ForkedServer
 from tests.support.run_folders import make_run, write
 from tests.support.tiny_models import LINES, make_model
 
@@ -196,7 +197,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator
     rows = [dict.fromkeys(("source", "translation", "reference"), text) for text in texts]
     write(run, "samples.jsonl", [{"step": step, **row} for step in (1, 2) for row in rows])
     models = ("--model", root / MODEL_NAME, "--model", root / "${alert(1)}")
-    with ServerProcess(*models, "--runs", root / "runs") as process:
+    with ForkedServer(*models, "--runs", root / "runs") as process:
         yield process, tokenizer
 
 

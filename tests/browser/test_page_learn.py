@@ -27,7 +27,7 @@ from tests.support.traced_sentence import asked_about, layers_of
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., AbstractContextManager[Any]]
-NUM_CHAPTERS = 21
+NUM_CHAPTERS = 22
 PAGE = Path(heedful.__file__).parent / "serving" / "web"
 KEY, STATION = "I have lost my key.", "Where is the next station, please?"
 

@@ -2,8 +2,6 @@
 
 import json
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
@@ -12,6 +10,7 @@ from urllib.request import Request, urlopen
 import pytest
 from benchmarks.load import ServerProcess
 
+from tests.support.commands import Command
 from tests.support.traced_sentence import asked as traced
 
 pytestmark = pytest.mark.browser
@@ -109,7 +108,7 @@ def question_of_the_page(page: Any, server: Any) -> dict[str, Any]:
 
 
 def test_page_views_command_and_api_have_one_translation(
-    bundled_server: ServerProcess, visited: Callable[..., Any]
+    bundled_server: ServerProcess, visited: Callable[..., Any], heedful: Command
 ) -> None:
     with visited(bundled_server) as page:
         question = question_of_the_page(page, bundled_server)
@@ -118,9 +117,9 @@ def test_page_views_command_and_api_have_one_translation(
     assert shown == on_page[0]
     assert [traced(bundled_server, q=text)["target"]["text"] for text in SENTENCES] == on_page
     assert posted(bundled_server, {"q": SENTENCES, "source": "en", "target": "de"})["translatedText"] == on_page
-    command = [sys.executable, "-m", "heedful", "translate", "--to", "de"]
-    done = subprocess.run(command, input="\n".join(SENTENCES), capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.splitlines() == on_page
+    done = heedful("translate", "--to", "de", stdin="\n".join(SENTENCES).encode())
+    assert done.returncode == 0
+    assert done.stdout.decode().splitlines() == on_page
 
 
 def test_the_command_on_the_page_is_the_request_of_the_page(

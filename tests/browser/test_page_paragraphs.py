@@ -1,8 +1,6 @@
 """A paragraph, a letter, a list: the page shows what command, Python, API and stream make of them, line by line."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +10,7 @@ import pytest
 from benchmarks.load import ServerProcess
 
 from heedful import load
+from tests.support.commands import Command
 
 pytestmark = pytest.mark.browser
 
@@ -38,7 +37,7 @@ def posted(server: ServerProcess, path: str, body: dict[str, Any]) -> bytes:
 @pytest.mark.parametrize("text", [LETTER, LONG, POEM], ids=["short", "long", "poem"])
 @pytest.mark.parametrize("target", ["de", "zh"])
 def test_a_text_is_the_same_wherever_it_is_translated(
-    visited: Callable[..., Any], bundled_server: ServerProcess, text: str, target: str
+    visited: Callable[..., Any], bundled_server: ServerProcess, heedful: Command, text: str, target: str
 ) -> None:
     expected = load(device="cpu").translate(text, from_="en", to=target)
     assert [line == "" for line in expected.split("\n")] == [line == "" for line in text.split("\n")]
@@ -52,9 +51,8 @@ def test_a_text_is_the_same_wherever_it_is_translated(
     ]
     assert told[-1]["translatedText"] == expected
     assert "".join(one["before"] + one["text"] for one in told[:-1]) == expected
-    command = [sys.executable, "-m", "heedful", "translate", "--from", "en", "--to", target, text]
-    written = subprocess.run(command, capture_output=True, check=True).stdout.decode()
-    assert written == expected + "\n"
+    written = heedful("translate", "--from", "en", "--to", target, text)
+    assert (written.returncode, written.stdout.decode()) == (0, expected + "\n")
     with visited(bundled_server, f"?text={quote(text)}&source=en&target={target}") as page:
         page.wait_for_function(
             "text => document.querySelector('.translate .target .unseen')?.textContent === text", arg=expected

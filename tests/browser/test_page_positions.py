@@ -17,6 +17,7 @@ from heedful.insight.wire import from_array
 from heedful.models import build_model
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
+from tests.support.forked_server import ForkedServer
 from tests.support.tiny_models import make_model
 
 pytestmark = pytest.mark.browser
@@ -53,7 +54,7 @@ def other_server(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Ite
     root: Path = tmp_path_factory.mktemp("models")
     save_model_folder(root / "learned", with_positions(LearnedPositions(kind="learned", max_len=40)))
     save_model_folder(root / "bag", with_positions(NoPositions(kind="none")))
-    with ServerProcess("--model", root / "learned", "--model", root / "bag") as process:
+    with ForkedServer("--model", root / "learned", "--model", root / "bag") as process:
         yield process
 
 

@@ -15,6 +15,7 @@ from heedful.config.language_modeling import TransformerXLConfig
 from heedful.insight.wire import from_array
 from heedful.storage.model_folder import save_model_folder
 from tests.support.classifier_folders import make_folder
+from tests.support.forked_server import ForkedServer
 from tests.support.language_model_folders import write_language_model
 
 pytestmark = pytest.mark.browser
@@ -37,7 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[
     models = [
         argument for name in ("labels", "short", "bytes", "memory", "odd") for argument in ("--model", base / name)
     ]
-    with ServerProcess(*models, "--runs", base / "none") as process:
+    with ForkedServer(*models, "--runs", base / "none") as process:
         yield process
 
 

@@ -2,8 +2,7 @@
 
 import json
 import re
-import subprocess
-import sys
+import signal
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any
 import pytest
 from benchmarks.load import ServerProcess
 
-from tests.support.commands import environment_of
+from tests.support.command_server import ForkedCommand, command_server
+from tests.support.forked_server import ForkedServer
 from tests.support.small_run import write_corpus
 from tests.support.tiny_models import save_model
 
@@ -29,10 +29,9 @@ PEAKS = {"slow": 0.001, "quick": 0.006}
 SENTENCE = "the red dog sees a house"
 
 
-def train(root: Path, name: str, *settings: str) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "heedful", "train", "small.toml", f"name={name}", *SHORT, *settings]
-    environment = environment_of(HEEDFUL_CACHE=str(root / "cache"))
-    return subprocess.Popen(command, cwd=root, env=environment, stderr=subprocess.DEVNULL)
+def train(root: Path, name: str, *settings: str) -> ForkedCommand:
+    words = ("train", "small.toml", f"name={name}", *SHORT, *settings)
+    return command_server().start(*words, cwd=root, HEEDFUL_CACHE=str(root / "cache"))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +47,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(root: Path, chromium: Any) -> Iterator[ServerProcess]:
-    with ServerProcess("--model", root / "runs" / "quick", "--runs", root / "runs") as process:
+    with ForkedServer("--model", root / "runs" / "quick", "--runs", root / "runs") as process:
         yield process
 
 
@@ -88,7 +87,7 @@ def test_points_come_while_a_process_trains(visited: Callable[..., Any], server:
             assert chart.get_attribute("aria-valuenow") == str(first["step"])
             assert number_after(page, "gradient_norm") == [shown(first["gradient_norm"])]
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGTERM)
         process.wait(timeout=60)
 
 
@@ -184,7 +183,7 @@ def test_it_fits_in_both_languages(
 def test_without_runs_of_ones_own_it_says_how_to_make_one(visited: Callable[..., Any], tmp_path: Path) -> None:
     model = save_model(tmp_path / "model")
     with (
-        ServerProcess("--model", model, "--runs", tmp_path / "none", "--quantize", "none") as server,
+        ForkedServer("--model", model, "--runs", tmp_path / "none", "--quantize", "none") as server,
         visited(server, "?view=training") as page,
     ):
         assert page.inner_text(".own-run pre") == "heedful train CONFIG\nheedful serve"

@@ -6,7 +6,6 @@ from urllib.request import Request, urlopen
 
 import pytest
 from benchmarks.alignment import links_of, read_aligned, scores
-from benchmarks.load import ServerProcess
 
 from heedful import load
 from heedful.errors import UserError
@@ -15,6 +14,7 @@ from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from heedful.tasks.translation.word_alignment import Alignment, alignment_of, word_spans
 from tests.support.commands import Command
+from tests.support.forked_server import ForkedServer
 from tests.support.small_run import SmallRun
 from tests.support.tiny_models import save_model
 
@@ -86,7 +86,7 @@ def test_command_python_and_server_say_the_same(heedful: Command, translator: Tr
     result = heedful("translate", "--from", "en", "--to", "de", "--alignment", "json", TEXT)
     told = json.loads(result.stdout)["alignment"]
     assert told == json.loads(json.dumps(found.as_dict()))
-    with ServerProcess() as server:
+    with ForkedServer() as server:
         body = json.dumps({"q": [TEXT], "source": "en", "target": "de", "alignment": True}).encode()
         request = Request(server.url + "/translate", body, {"Content-Type": "application/json"})
         [answer] = json.loads(urlopen(request, timeout=60).read())["alignment"]

@@ -19,6 +19,7 @@ from heedful.insight.wire import from_array
 from heedful.tasks.translation.load import load_translator
 from tests.support.commands import Command
 from tests.support.family_run import HOSTILE, TEXT, ask_about_text, trained
+from tests.support.forked_server import ForkedServer
 from tests.support.traced_sentence import layers_of
 
 
@@ -126,7 +127,7 @@ def test_with_8_bit_weights_it_is_a_quarter_of_the_size_and_says_the_same(
 
 @pytest.fixture(scope="module")
 def server(run: Path) -> Iterator[ServerProcess]:
-    with ServerProcess("--model", str(run)) as process:
+    with ForkedServer("--model", str(run)) as process:
         yield process
 
 

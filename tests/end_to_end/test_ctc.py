@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from benchmarks.load import ServerProcess
 from benchmarks.parallel_decoding import main as compare_with_teacher
 
 from heedful.decoding import Parallel
@@ -15,54 +14,15 @@ from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.request import TranslationRequest
 from tests.support.commands import Command
 from tests.support.family_run import HOSTILE, TEXT, ask_about_text
-
-NUMBERS = [("two", "zwei"), ("three", "drei"), ("four", "vier"), ("five", "fünf"), ("six", "sechs"),
-           ("seven", "sieben"), ("eight", "acht"), ("nine", "neun"), ("ten", "zehn"), ("eleven", "elf"),
-           ("twelve", "zwölf")]  # fmt: skip
-THINGS = [("houses", "häuser"), ("books", "bücher"), ("dogs", "hunde"), ("cats", "katzen"), ("trees", "bäume"),
-          ("roads", "straßen"), ("ships", "schiffe"), ("birds", "vögel"), ("stars", "sterne"), ("cups", "tassen"),
-          ("doors", "türen"), ("hats", "hüte")]  # fmt: skip
-CONFIG = """
-name = "ctc"
-[data]
-source_language = "en"
-target_language = "de"
-train = [{ source = "train.en", target = "train.de" }]
-validation = [{ source = "test.en", target = "test.de" }]
-test = { unseen = { source = "test.en", target = "test.de" } }
-[tokenizer]
-vocab_size = 400
-[model]
-kind = "ctc"
-upsampling = 3
-dim = 64
-num_heads = 4
-hidden_dim = 128
-num_encoder_layers = 1
-num_decoder_layers = 1
-dropout = 0.0
-[training]
-max_steps = 240
-batch_tokens = 384
-schedule = { kind = "cosine", peak = 4e-3, warmup_steps = 40 }
-regularizer = { kind = "glancing" }
-checkpoint = { every_steps = 240, keep_last = 1 }
-average = { count = 1 }
-[validation]
-every_steps = 120
-bleu_tokenize = "none"
-"""
+from tests.support.forked_server import ForkedServer
+from tests.support.numbers_and_things import CONFIG, write_pairs
 
 
 @pytest.fixture(scope="module")
 def run(heedful: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that has learned numbers and things, but has never seen a seventh of them together."""
     root = tmp_path_factory.mktemp("ctc")
-    pairs = [(f"{a} {c}", f"{b} {d}") for a, b in NUMBERS for c, d in THINGS]
-    unseen = {pair for number, pair in enumerate(pairs) if number % 7 == 4 or pair[0] == TEXT}
-    for name, some in (("train", [pair for pair in pairs if pair not in unseen] * 3), ("test", sorted(unseen))):
-        for side, lines in zip(("en", "de"), zip(*some, strict=True), strict=True):
-            (root / f"{name}.{side}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_pairs(root)
     (root / "ctc.toml").write_text(CONFIG)
     result = heedful("train", "ctc.toml", cwd=root)
     assert result.returncode == 0, result.stderr.decode()
@@ -174,7 +134,7 @@ def test_what_it_cannot_do_is_refused_in_a_sentence(heedful: Command, run: Path,
 
 
 def test_a_server_translates_with_it(run: Path) -> None:
-    with ServerProcess("--model", str(run)) as server:
+    with ForkedServer("--model", str(run)) as server:
         assert ask_about_text(server, "/translate")["translatedText"] == "zehn häuser"
         found = ask_about_text(server, "/translate", alternatives=2)
         assert found["translatedText"] == "zehn häuser"

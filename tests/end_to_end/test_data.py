@@ -3,16 +3,14 @@
 import gzip
 import io
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.support.command_server import command_server
 from tests.support.commands import Command
 from tests.support.publisher import File, publishing
 
@@ -64,17 +62,16 @@ def test_a_killed_download_goes_on_in_the_next_process(heedful: Command, tmp_pat
     large = pairs_archive("deu", 60_000, compression=zipfile.ZIP_STORED)
     files["www.manythings.org/anki/deu-eng.zip"] = File(large, cut_after=[1_000_000])
     with publishing(files) as publisher:
-        command = [sys.executable, "-m", "heedful", "data", "tatoeba", "--out", "here", "--from", publisher.url]
-        process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, env={**os.environ, "NO_COLOR": "1"})
+        command = ("data", "tatoeba", "--out", "here", "--from", publisher.url)
+        process = command_server().start(*command, cwd=tmp_path)
         part = tmp_path / "here" / ".download-tatoeba" / "deu-eng.zip.part"
         while not (part.exists() and part.stat().st_size == 1_000_000):
             assert process.poll() is None
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
-        assert process.returncode == 130
+        assert process.wait(timeout=30) == 130
         assert not (tmp_path / "here" / "tatoeba").exists()
-        result = heedful("data", "tatoeba", "--out", "here", "--from", publisher.url, cwd=tmp_path)
+        result = heedful(*command, cwd=tmp_path)
         assert result.returncode == 0, result.stderr.decode()
         assert "deu-eng.zip  " in result.stderr.decode()
         assert ", going on at " in result.stderr.decode()

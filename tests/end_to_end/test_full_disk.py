@@ -3,30 +3,17 @@
 A limit on the size of a file stands for the full disk: the system refuses the write in the same way.
 """
 
-import subprocess
-import sys
+import resource
 from pathlib import Path
 
-from tests.support.commands import environment_of
+from tests.support.command_server import command_server
 from tests.support.small_run import SmallRun
-
-LIMITED = (
-    "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); "
-    "runpy.run_module('heedful', run_name='__main__', alter_sys=True)"
-)
 
 
 def heedful_without_room(*arguments: str | Path, cwd: Path, cache: Path) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=environment_of(HEEDFUL_CACHE=str(cache)),
-        timeout=300,
-        check=False,
-    )
-    return done.returncode, done.stderr.splitlines()[-1]
+    limits = {resource.RLIMIT_FSIZE: 4096}
+    done = command_server().run(*arguments, cwd=cwd, limits=limits, HEEDFUL_CACHE=str(cache))
+    return done.returncode, done.stderr.decode().splitlines()[-1]
 
 
 def test_a_page_that_finds_no_room_says_nothing_of_resuming(small_run: SmallRun, tmp_path: Path) -> None:

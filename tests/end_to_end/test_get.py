@@ -7,6 +7,7 @@ import pytest
 
 import heedful as package
 from tests.support.commands import Command
+from tests.support.engine_cache import cache_with_engine
 from tests.support.hub import NAME, offer, write_published_folder
 from tests.support.publisher import Publisher, publishing
 
@@ -17,6 +18,7 @@ SENTENCE = "kalo miter an."
 def place(tmp_path_factory: pytest.TempPathFactory, heedful: Command) -> Path:
     """A folder whose cache has the model, after a download that broke off once."""
     place = tmp_path_factory.mktemp("get")
+    cache_with_engine(place / "cache")
     with publishing() as hub:
         offer(hub, write_published_folder(place / "published"), without=("model.safetensors",))
         broken_off(heedful, hub, place)

@@ -1,21 +1,17 @@
 """Model folders made to do harm, given to the real commands: a sentence and exit code 2, in little memory."""
 
 import json
+import resource
 import subprocess
-import sys
 from pathlib import Path
 from shutil import copytree
 
 import pytest
 
-from tests.support.commands import environment_of
+from tests.support.command_server import command_server
 from tests.support.sound_folders import KINDS, altered_config, replace_tokenizer
 
 VERBS = {"fp32": "translate", "int8": "translate", "labels": "classify", "xl": "generate", "plain": "generate"}
-LIMITED = (
-    "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30)); "
-    "sys.argv[0] = 'heedful'; runpy.run_module('heedful', run_name='__main__')"
-)
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +22,10 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {kind: root / kind for kind in KINDS}
 
 
-def use(kind: str, path: Path) -> "subprocess.CompletedProcess[str]":
+def use(kind: str, path: Path) -> "subprocess.CompletedProcess[bytes]":
     """Use a model in a process that may ask for 6 GB of addresses."""
-    command = [sys.executable, "-c", LIMITED, VERBS[kind], "where is the station", "--model", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment_of(), timeout=120, check=False)
+    limits = {resource.RLIMIT_AS: 6 << 30}
+    return command_server().run(VERBS[kind], "where is the station", "--model", path, limits=limits)
 
 
 @pytest.mark.parametrize(
@@ -47,9 +43,9 @@ def test_an_absurd_number_is_a_sentence(
     sound: dict[str, Path], tmp_path: Path, kind: str, place: str, value: int
 ) -> None:
     result = use(kind, altered_config(sound[kind], tmp_path, place, value))
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith("error: ")
-    assert "Traceback" not in result.stderr
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert result.stderr.startswith(b"error: ")
+    assert b"Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize("kind", ["fp32", "labels"])
@@ -59,7 +55,7 @@ def test_a_tokenizer_larger_than_its_model_is_a_sentence(sound: dict[str, Path],
     tokenizer["source"]["vocabulary"] += [f"piece{n}" for n in range(500)]
     result = use(kind, replace_tokenizer(sound[kind], tmp_path, json.dumps(tokenizer).encode()))
     assert result.returncode == 2
-    assert result.stderr == (
+    assert result.stderr.decode() == (
         f"error: The tokenizer of a model must have as many entries as the model, {size}, but has {size + 500}. "
         "Copy the whole folder again from where it came, or use another one.\n"
     )

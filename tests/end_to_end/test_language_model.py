@@ -15,6 +15,7 @@ from heedful.files import sha256_file
 from heedful.tasks.language_modeling.model import load_text_model
 from heedful.training.durability.checkpoint import list_checkpoints
 from heedful.training.durability.journal import Journal
+from tests.support.command_server import command_server
 from tests.support.commands import Command, environment_of
 from tests.support.small_run import locked
 
@@ -138,13 +139,7 @@ def test_it_writes_on_while_one_reads(text_run: Path, heedful: Command) -> None:
     assert first.returncode == 0, first.stderr.decode()
     assert len(first.stdout) == 40
     assert first.stderr == b""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "heedful", *command[:5], "100000", *command[6:]],
-        cwd=text_run,
-        env=environment_of(),
-        stdout=subprocess.PIPE,
-    )
-    assert process.stdout is not None
+    process = command_server().start(*command[:5], "100000", *command[6:], cwd=text_run)
     assert process.stdout.read(40) == first.stdout  # there while the rest is still being written, and the same
     process.stdout.close()
     assert process.wait(timeout=60) == 0  # a reader who has enough is no failure

@@ -19,6 +19,7 @@ from benchmarks.load import ServerProcess
 from libretranslatepy import LibreTranslateAPI
 
 from heedful.tasks.translation.load import load_translator
+from tests.support.forked_server import ForkedServer
 from tests.support.http_client import exchange, get, post
 from tests.support.tiny_models import save_model
 
@@ -43,14 +44,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(model: Path, folder: Path) -> Iterator[ServerProcess]:
-    with ServerProcess("--model", model, "--suggestions", folder, HEEDFUL_API_KEY=KEY) as process:
+    with ForkedServer("--model", model, "--suggestions", folder, HEEDFUL_API_KEY=KEY) as process:
         yield process
         assert "Traceback" not in "".join(process.log)
 
 
 @pytest.fixture(scope="module")
 def open_server(model: Path) -> Iterator[ServerProcess]:
-    with ServerProcess("--model", model) as process:
+    with ForkedServer("--model", model) as process:
         yield process
 
 
@@ -172,7 +173,7 @@ def test_settings_say_where_there_is_no_key_and_no_folder(open_server: ServerPro
 
 
 def test_languages_that_are_only_translated_into_are_listed(tmp_path: Path) -> None:
-    with ServerProcess("--model", save_model(tmp_path / "pair", seed=1)) as process:
+    with ForkedServer("--model", save_model(tmp_path / "pair", seed=1)) as process:
         assert json.loads(get(process, "/languages")[1]) == [
             {"code": "en", "name": "English", "targets": ["de"]},
             {"code": "de", "name": "German", "targets": []},
@@ -222,4 +223,4 @@ def test_without_a_folder_suggestions_are_403(open_server: ServerProcess) -> Non
 def test_a_folder_for_suggestions_that_cannot_be_is_said_at_once(model: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RuntimeError, match=r"error: .*file/suggestions\.jsonl could not be written: Not a directory\."):
-        ServerProcess("--model", model, "--suggestions", tmp_path / "file").__enter__()
+        ForkedServer("--model", model, "--suggestions", tmp_path / "file").__enter__()

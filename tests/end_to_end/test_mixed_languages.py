@@ -4,7 +4,6 @@ import json
 from urllib.request import Request, urlopen
 
 import pytest
-from benchmarks.load import ServerProcess
 
 from heedful import load
 from heedful.errors import UserError
@@ -13,6 +12,7 @@ from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from heedful.tasks.translation.word_alignment import alignment_of
 from tests.support.commands import Command
+from tests.support.forked_server import ForkedServer
 
 LETTER = """Lieber Tom,
 
@@ -115,7 +115,7 @@ def test_command_server_and_stream_say_it(heedful: Command, translator: Translat
     assert "line 1: the text seems to be in German" in result.stderr.decode()
     result = heedful("translate", "--from", "de", "--to", "en", "Je ne sais pas où est la gare.")
     assert 'seems to be in French ("fr"), but was translated as German ("de").' in result.stderr.decode()
-    with ServerProcess() as server:
+    with ForkedServer() as server:
 
         def posted(path: str, **fields: object) -> bytes:
             body = json.dumps({"q": LETTER, "target": "en", **fields}).encode()

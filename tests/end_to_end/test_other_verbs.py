@@ -9,6 +9,7 @@ import pytest
 from heedful.config import load_config, parse_config
 from heedful.demo.training import SETTINGS
 from tests.support.commands import Command
+from tests.support.engine_cache import cache_with_engine
 from tests.support.small_run import SmallRun
 
 
@@ -39,7 +40,8 @@ def test_info_can_be_pasted(heedful: Command) -> None:
 
 
 def test_the_training_demo_trains_translates_and_says_what_next(heedful: Command, tmp_path: Path) -> None:
-    result = heedful("demo", "--train", "--steps", "5", cwd=tmp_path, HEEDFUL_CACHE=str(tmp_path / "cache"))
+    cache = str(cache_with_engine(tmp_path / "cache"))
+    result = heedful("demo", "--train", "--steps", "5", cwd=tmp_path, HEEDFUL_CACHE=cache)
     assert result.returncode == 0, result.stderr.decode()
     text = result.stdout.decode()
     assert "Exactly right: " in text

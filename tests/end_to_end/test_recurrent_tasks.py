@@ -14,6 +14,7 @@ from benchmarks.load import ServerProcess
 
 from heedful.demo.corpus import make_corpus
 from tests.support.commands import Command
+from tests.support.forked_server import ForkedServer
 
 TRAINING = """
 [training]
@@ -120,7 +121,7 @@ def test_what_it_did_is_shown_without_attention(
 @pytest.fixture(scope="module")
 def server(root: Path) -> Iterator[ServerProcess]:
     models = [str(root / "runs" / name) for name in ("text", "labels")]
-    with ServerProcess("--model", models[0], "--model", models[1]) as process:
+    with ForkedServer("--model", models[0], "--model", models[1]) as process:
         yield process
 
 

@@ -12,6 +12,7 @@ from benchmarks.load import ServerProcess
 import heedful as toolkit
 from heedful.tasks.translation.request import TranslationRequest
 from tests.support.commands import Command
+from tests.support.forked_server import ForkedServer
 
 CONFIG = """
 name = "registers"
@@ -108,7 +109,7 @@ def post(server: ServerProcess, **fields: Any) -> tuple[int, dict[str, Any]]:
 
 
 def test_the_server_takes_it(folder: Path) -> None:
-    with ServerProcess("--model", folder) as server:
+    with ForkedServer("--model", folder) as server:
         for register, expected in (("formal", FORMAL), ("everyday", EVERYDAY)):
             status, answer = post(server, register=register)
             assert (status, answer["translatedText"]) == (200, expected)

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks.load import ServerProcess
 
 from tests.support.commands import Command
+from tests.support.forked_server import ForkedServer
 from tests.support.http_client import post
 from tests.support.tiny_models import save_model
 
@@ -31,7 +31,7 @@ def test_command_and_server_say_the_same_with_the_same_options(heedful: Command,
         (["--glossary", str(terms)], {"glossary": [["station", "the bahnhof"]]}),
         (["--prefix", "the", "--beam", "2"], {"prefix": "the", "beam": 2}),
     ]
-    with ServerProcess("--model", folder) as server:
+    with ForkedServer("--model", folder) as server:
         for options, fields in cases:
             result = heedful(*base, *options, TEXT)
             assert result.returncode == 0, result.stderr

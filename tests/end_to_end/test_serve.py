@@ -21,6 +21,7 @@ from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
 from tests.support.commands import Command
+from tests.support.forked_server import ForkedServer
 from tests.support.http_client import exchange, get, post
 from tests.support.tiny_models import save_model
 
@@ -41,7 +42,7 @@ def translator(folders: list[Path]) -> Translator:
 
 @pytest.fixture(scope="module")
 def server(folders: list[Path]) -> Iterator[ServerProcess]:
-    with ServerProcess("--model", folders[0], "--model", folders[1]) as process:
+    with ForkedServer("--model", folders[0], "--model", folders[1]) as process:
         yield process
 
 

@@ -16,6 +16,7 @@ from benchmarks.load import Answer, ServerProcess, ask, counts, quantile
 
 from heedful.storage.model_folder import save_model_folder
 from tests.support.classifier_folders import make_folder
+from tests.support.forked_server import ForkedServer
 from tests.support.language_model_folders import write_language_model
 
 PROSE = "The weather is nice, and we will go for a walk in the park, where she drinks coffee every day. "
@@ -42,7 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     write_language_model(base / "bytes")
     bundled = Path(__file__).parents[2] / "src" / "heedful" / "assets" / "translator"
     models = [argument for folder in (bundled, base / "labels", base / "bytes") for argument in ("--model", folder)]
-    with ServerProcess(*models) as process:
+    with ForkedServer(*models) as process:
         yield process
         assert "Traceback" not in "".join(process.log)
 
@@ -108,19 +109,22 @@ def test_the_worst_texts_do_not_keep_the_server_from_answering(server: ServerPro
     "text", ["a" * 20_000, "ha " * 6_600, (PROSE * 300)[:20_000]], ids=["one word", "laughter", "prose"]
 )
 def test_a_long_text_of_one_client_does_not_hold_up_a_short_one_of_another(server: ServerProcess, text: str) -> None:
-    async def scene() -> list[Answer]:
+    async def scene() -> tuple[list[Answer], list[float]]:
         greedy = [asyncio.ensure_future(ask(server, "/translate", long(text), address="127.0.0.2")) for _ in range(3)]
         await asyncio.sleep(1)
-        answers = []
+        answers, spent = [], []
         for _ in range(5):
+            before = server.processor_seconds()
             answers.append(await ask(server, "/translate", SHORT, address="127.0.0.3"))
+            spent.append(server.processor_seconds() - before)
             await asyncio.sleep(0.2)
         await cancel(*greedy)
-        return answers
+        return answers, spent
 
-    answers = asyncio.run(scene())
+    answers, spent = asyncio.run(scene())
     assert counts(answers) == {200: 5}
-    assert quantile([answer.seconds for answer in answers], 0.5) < 2
+    # What the server works before it answers; on a busy machine the clock would count the work of others, too.
+    assert quantile(spent, 0.5) < 2
 
 
 @pytest.mark.parametrize(

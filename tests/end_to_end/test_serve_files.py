@@ -12,6 +12,7 @@ import pytest
 from benchmarks.load import ServerProcess
 
 from tests.support.documents import SAMPLES
+from tests.support.forked_server import ForkedServer
 from tests.support.http_client import exchange, get
 
 KEY = "a-key-of-this-test"
@@ -19,7 +20,7 @@ KEY = "a-key-of-this-test"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
-    with ServerProcess(HEEDFUL_API_KEY=KEY) as process:
+    with ForkedServer(HEEDFUL_API_KEY=KEY) as process:
         yield process
         assert "Traceback" not in "".join(process.log)
 

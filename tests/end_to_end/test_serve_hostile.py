@@ -25,6 +25,7 @@ from schemathesis.checks import positive_data_acceptance
 
 from heedful.storage.model_folder import save_model_folder
 from tests.support.classifier_folders import make_folder
+from tests.support.forked_server import ForkedServer
 from tests.support.hostile_requests import CANARY, GOOD, JSON_HEADER, KEY, assert_refused, raw, send
 from tests.support.language_model_folders import write_language_model
 from tests.support.run_folders import make_run
@@ -39,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     write_language_model(base / "bytes")
     models = [argument for folder in (tiny, base / "labels", base / "bytes") for argument in ("--model", folder)]
     make_run(base / "runs" / "one", rows=3)
-    with ServerProcess(*models, "--runs", base / "runs", HEEDFUL_API_KEY=KEY) as process:
+    with ForkedServer(*models, "--runs", base / "runs", HEEDFUL_API_KEY=KEY) as process:
         yield process
         assert "Traceback" not in "".join(process.log)
         assert CANARY not in "".join(process.log)
@@ -250,7 +251,7 @@ def test_more_silent_connections_than_files_can_be_opened_leave_no_trace(tmp_pat
         pytest.skip("needs 3,000 open files")
     resource.setrlimit(resource.RLIMIT_NOFILE, (3_000, hard))
     try:
-        with ServerProcess("--model", save_model(tmp_path / "tiny", languages=("de", "en"))) as server:
+        with ForkedServer("--model", save_model(tmp_path / "tiny", languages=("de", "en"))) as server:
             resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (num_files, num_files))
             crowd = [connect_without_waiting(server) for _ in range(2_500)]
             most = 0

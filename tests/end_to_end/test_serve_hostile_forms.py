@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from benchmarks.load import ServerProcess
 
+from tests.support.forked_server import ForkedServer
 from tests.support.hostile_requests import CANARY, GOOD, JSON_HEADER, KEY, assert_refused, send
 from tests.support.tiny_models import save_model
 
@@ -15,7 +16,7 @@ MULTIPART = "Content-Type: multipart/form-data; boundary=x"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     tiny = save_model(tmp_path_factory.mktemp("model") / "tiny", languages=("de", "en"))
-    with ServerProcess("--model", tiny, HEEDFUL_API_KEY=KEY) as process:
+    with ForkedServer("--model", tiny, HEEDFUL_API_KEY=KEY) as process:
         yield process
         assert "Traceback" not in "".join(process.log)
         assert CANARY not in "".join(process.log)

@@ -8,6 +8,7 @@ from benchmarks.load import ServerProcess
 
 import heedful
 from heedful.tasks.translation.request import TranslationRequest
+from tests.support.forked_server import ForkedServer
 from tests.support.http_client import post
 
 PAGE = (
@@ -18,7 +19,7 @@ PAGE = (
 
 @pytest.fixture(scope="module")
 def bundled_server() -> Iterator[ServerProcess]:
-    with ServerProcess() as server:
+    with ForkedServer() as server:
         yield server
 
 

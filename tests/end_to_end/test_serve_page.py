@@ -20,6 +20,7 @@ from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.translation.load import load_translator
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translator import Translator
+from tests.support.forked_server import ForkedServer
 from tests.support.http_client import get, post
 from tests.support.tiny_models import save_model
 from tests.support.traced_sentence import named
@@ -36,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[ServerProcess]:
-    with ServerProcess("--model", folder) as process:
+    with ForkedServer("--model", folder) as process:
         yield process
 
 

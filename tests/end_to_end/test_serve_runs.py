@@ -16,6 +16,7 @@ from benchmarks.load import ServerProcess
 from safetensors.torch import load_file
 
 from heedful.insight.checkpoint_traces import trace_checkpoints
+from tests.support.forked_server import ForkedServer
 from tests.support.http_client import get, post
 from tests.support.small_run import SmallRun
 
@@ -33,7 +34,7 @@ def runs(small_run: SmallRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(runs: Path) -> Iterator[ServerProcess]:
-    with ServerProcess("--model", runs / "whole", "--runs", runs) as process:
+    with ForkedServer("--model", runs / "whole", "--runs", runs) as process:
         yield process
 
 
@@ -122,7 +123,7 @@ def test_listeners_are_bounded_and_those_who_leave_make_room(server: ServerProce
 
 def test_who_follows_does_not_keep_a_server_from_ending(runs: Path) -> None:
     with (
-        ServerProcess("--model", runs / "whole", "--runs", runs) as process,
+        ForkedServer("--model", runs / "whole", "--runs", runs) as process,
         socket.create_connection((process.host, process.port), timeout=10) as connection,
     ):
         ask_for_events(connection, "whole")

@@ -21,6 +21,7 @@ from heedful.tasks.classification.classifier import load_classifier
 from heedful.tasks.language_modeling.model import load_text_model
 from heedful.text.symbols import ByteSymbols
 from tests.support.classifier_folders import make_folder
+from tests.support.forked_server import ForkedServer
 from tests.support.language_model_folders import write_language_model
 
 REVIEWS = ["a truly good film", "a truly bad film", ""]
@@ -36,7 +37,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def server(folders: dict[str, Path]) -> Iterator[ServerProcess]:
-    with ServerProcess("--model", folders["labels"], "--model", folders["bytes"]) as process:
+    with ForkedServer("--model", folders["labels"], "--model", folders["bytes"]) as process:
         yield process
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.command_server import command_server
 from tests.support.commands import Command
 from tests.support.small_run import SmallRun
 
@@ -101,18 +102,14 @@ def test_starting_loads_neither_the_compiler_nor_what_only_training_needs(small_
 
 
 def test_a_line_is_answered_while_the_input_is_still_open(small_run: SmallRun) -> None:
-    with subprocess.Popen(
-        [*COMMAND, "--model", str(small_run.run)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for line in (b"ten houses\n", b"five books\n"):
-            process.stdin.write(line)
-            process.stdin.flush()
-            assert process.stdout.readline().strip() != b""
-        process.stdin.close()
-        assert process.stdout.read() == b""
-        assert process.wait(timeout=30) == 0
+    theirs, ours = os.pipe()
+    process = command_server().start("translate", "--model", small_run.run, stdin=theirs)
+    for line in (b"ten houses\n", b"five books\n"):
+        os.write(ours, line)
+        assert process.stdout.readline().strip() != b""
+    os.close(ours)
+    assert process.stdout.read() == b""
+    assert process.wait(timeout=30) == 0
 
 
 def test_a_reader_that_leaves_early_is_no_failure(small_run: SmallRun) -> None:

@@ -1,13 +1,13 @@
 """`heedful translate FILE` as a process: beside its source, whole or not at all, over nothing, and on after a kill."""
 
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Command, environment_of
+from tests.support.command_server import command_server
+from tests.support.commands import Command
 from tests.support.documents import SAMPLES
 
 LINES = [f"Tom has {number} apples." for number in range(1, 261)]
@@ -106,9 +106,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, heedful: Command) -> 
     words = ["translate", "long.txt", "--from", "en", "--to", "de", "--beam", "1"]
     assert heedful(*words, "--out", "whole.txt", cwd=tmp_path).returncode == 0
     journal = tmp_path / ".long.de.txt.journal"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "heedful", *words], cwd=tmp_path, env=environment_of(), stderr=subprocess.DEVNULL
-    )
+    process = command_server().start(*words, cwd=tmp_path)
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not (journal.exists() and journal.read_bytes().count(b"\n") > 1):
         assert process.poll() is None

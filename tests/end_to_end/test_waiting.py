@@ -43,8 +43,19 @@ def test_a_training_process_has_the_setting(corpus_folder: Path) -> None:
 
 @pytest.mark.parametrize("door", DOORS)
 def test_what_the_user_has_chosen_stays(door: str) -> None:
-    assert "GOMP_SPINCOUNT = '77'" in openmp_said(DOORS[door], GOMP_SPINCOUNT="77")
-    assert "OMP_WAIT_POLICY = 'ACTIVE'" in openmp_said(DOORS[door], OMP_WAIT_POLICY="ACTIVE")
+    said = openmp_said(DOORS[door], GOMP_SPINCOUNT="77", OMP_WAIT_POLICY="ACTIVE")
+    assert "GOMP_SPINCOUNT = '77'" in said
+    assert "OMP_WAIT_POLICY = 'ACTIVE'" in said
+
+
+@pytest.mark.parametrize("name", ["GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME"])
+def test_one_choice_of_the_user_is_enough(name: str) -> None:
+    code = "import os; from heedful.waiting import spin_briefly; spin_briefly(); print(os.getenv('GOMP_SPINCOUNT'))"
+    kept = {key: value for key, value in os.environ.items() if key not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**kept, name: "77"}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == ("77\n" if name == "GOMP_SPINCOUNT" else "None\n")
 
 
 def test_importing_sets_nothing() -> None:

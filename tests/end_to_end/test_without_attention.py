@@ -13,6 +13,7 @@ from benchmarks.load import ServerProcess
 import heedful as package
 from tests.support.commands import Command
 from tests.support.family_run import TEXT, ask_about_text, trained
+from tests.support.forked_server import ForkedServer
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_a_page_explains_it_without_attention(heedful: Command, run: Path, tmp_p
 
 @pytest.fixture(scope="module")
 def server(run: Path) -> Iterator[ServerProcess]:
-    with ServerProcess("--model", str(run)) as process:
+    with ForkedServer("--model", str(run)) as process:
         yield process
 
 

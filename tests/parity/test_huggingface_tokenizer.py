@@ -1,8 +1,5 @@
 """AutoTokenizer and AutoModelForSeq2SeqLM do with an exported model what Heedful does: tokens, logits, translations."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import ModelFolder, load_model_folder, restore_model
 from heedful.text.tokenizer import Tokenizer
+from tests.support.commands import Command
 from tests.support.own_model import make_own_model
 from tests.support.searches import search
 from tests.support.small_run import write_corpus
@@ -37,7 +35,7 @@ ENGLISH = [
 
 
 @pytest.fixture(scope="module", params=["bpe", "unigram"])
-def fresh(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exported:
+def fresh(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, heedful: Command) -> Exported:
     """A pre-norm model that the command has just trained and exported."""
     root = tmp_path_factory.mktemp(request.param)
     write_corpus(root)
@@ -46,10 +44,8 @@ def fresh(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         ["train", "small.toml", "--device", "cpu", *shape],
         ["export", "runs/small", "--format", "huggingface", "--out", "theirs"],
     ):
-        command = [sys.executable, "-m", "heedful", *words]
-        environment = {**os.environ, "HEEDFUL_CACHE": str(root / "cache")}
-        done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", check=False, env=environment)
-        assert done.returncode == 0, done.stderr
+        done = heedful(*words, cwd=root, HEEDFUL_CACHE=str(root / "cache"))
+        assert done.returncode == 0, done.stderr.decode()
     return load_model_folder(root / "runs" / "small" / "model", TranslatorDescription), root / "theirs"
 
 

@@ -14,6 +14,7 @@ from heedful.models.interfaces import EncoderDecoder
 from tests.support.searches import search
 
 VOCAB, BOS, EOS = 40, 1, 2
+NUM_SENTENCES = 64  # end_to_end/test_batch_invariance.py takes 200 and a model that the command has trained
 RECURRENT: dict[str, dict[str, object]] = {
     "recurrent": {},
     "lstm-fed": {"cell": "lstm", "attention": "general", "input_feeding": True, "num_decoder_layers": 1},
@@ -64,14 +65,14 @@ def decode(model: EncoderDecoder, sentences: list[list[int]], beam_size: int, ex
 
 @pytest.mark.parametrize("family", ["transformer", *RECURRENT, "convolutional"])
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_two_hundred_sentences_come_out_the_same_in_twenty_batchings(family: str, beam_size: int) -> None:
+def test_sentences_come_out_the_same_in_twenty_batchings(family: str, beam_size: int) -> None:
     rng = random.Random(5)
     model = build(family)
-    sentences = [[*rng.choices(range(4, VOCAB), k=rng.randint(1, 12)), EOS] for _ in range(200)]
+    sentences = [[*rng.choices(range(4, VOCAB), k=rng.randint(1, 12)), EOS] for _ in range(NUM_SENTENCES)]
     expected = [decode(model, [sentence], beam_size, 0)[0] for sentence in sentences]
-    assert len({tuple(ids) for ids in expected}) > 100, "outputs should differ, or the test says little"
+    assert len({tuple(ids) for ids in expected}) > NUM_SENTENCES / 2, "outputs should differ, or the test says little"
     for _ in range(20):
-        order = rng.sample(range(200), k=200)
+        order = rng.sample(range(NUM_SENTENCES), k=NUM_SENTENCES)
         while order:
             size = rng.choice([1, 7, 32, 64])
             chosen, order = order[:size], order[size:]

@@ -4,14 +4,12 @@ Each fault strikes in a process of its own, forked from this one (so that torch 
 the operating system are counted, and the one that is due kills the process, fails, or tears the write in half.
 """
 
-import errno
 import os
 import random
 import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -29,8 +27,8 @@ from heedful.training.durability.checkpoint import (
 )
 from heedful.training.loop import start_state, weights_sha256
 from heedful.training.state import TrainState
+from tests.support.faults import count_operations
 
-OPERATIONS = ("open", "write", "fsync", "close", "replace", "rename", "mkdir", "unlink", "rmdir")
 FINISHED, STRUCK_AND_FINISHED, REFUSED, BROKEN = 10, 11, 12, 13
 
 
@@ -63,33 +61,6 @@ def strike(work: Callable[[], None], due: int, fault: str) -> int:
     except BaseException:
         status = BROKEN
     os._exit(status)
-
-
-def count_operations(due: int, fault: str) -> Callable[[], bool]:
-    """Count from now on, and return a function that says whether the fault has struck."""
-    count = 0
-
-    def watched(name: str, real: Callable[..., object]) -> Callable[..., object]:
-        def call(*arguments: object, **options: Any) -> object:
-            nonlocal count
-            count += 1
-            if count != due:
-                # What a killed process has written stays with the kernel; only a power cut would need the real fsync.
-                return None if name == "fsync" else real(*arguments, **options)
-            if fault == "full disk":
-                if name == "close":
-                    real(*arguments)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            if name == "write":
-                real(arguments[0], arguments[1][: len(arguments[1]) // 2])
-            os.kill(os.getpid(), signal.SIGKILL)
-            raise AssertionError("unreachable")
-
-        return call
-
-    for name in OPERATIONS:
-        setattr(os, name, watched(name, getattr(os, name)))
-    return lambda: count >= due
 
 
 @pytest.mark.parametrize("fault", ["killed", "full disk"])

@@ -13,74 +13,126 @@ import importlib
 import json
 import os
 import pkgutil
+import resource
 import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
+from typing import IO
 
-_GPU_ONLY = ("heedful.nn.kernels", "heedful.training.losses.fused")
-_MOST_BYTES = 1 << 20
-_NUM_STREAMS = 3
+from tests.support.commands import environment_of
+
+
+class ForkedCommand:
+    """A command that runs: what tests use of `subprocess.Popen`."""
+
+    def __init__(self, connection: socket.socket, stdout: IO[bytes], stderr: IO[bytes]) -> None:
+        self._connection = connection
+        self._code: int | None = None
+        self.stdout, self.stderr = stdout, stderr
+        self.pid = int.from_bytes(_exactly(connection, 4), "big")
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code; that of a command ended by a signal is minus its number."""
+        if self._code is None:
+            if not select.select([self._connection], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("heedful", timeout or 0)
+            self._code = int.from_bytes(_exactly(self._connection, 4), "big", signed=True)
+            self._connection.close()
+        return self._code
+
+    def poll(self) -> int | None:
+        """Return the exit code, or nothing while the command runs."""
+        try:
+            return self.wait(timeout=0)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to a command that still runs."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End the command at once."""
+        self.send_signal(signal.SIGKILL)
 
 
 class CommandServer:
-    """Runs `heedful` in forks of one process."""
+    """Runs `heedful` in forks of one process, which ends with this one: then its line is closed."""
 
-    def __init__(self, folder: str, environment: dict[str, str]) -> None:
-        self._address = f"{folder}/socket"
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(self._address)
-        listener.listen(64)
-        command = [sys.executable, "-m", __name__, str(listener.fileno())]
+    def __init__(self) -> None:
+        self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        command = [sys.executable, "-m", __name__, str(theirs.fileno())]
         root = Path(__file__).parents[2]
-        self._process = subprocess.Popen(command, cwd=root, env=environment, pass_fds=[listener.fileno()])
-        listener.close()
+        self._process = subprocess.Popen(command, cwd=root, env=environment_of(), pass_fds=[theirs.fileno()])
+        theirs.close()
 
-    def run(
-        self, arguments: list[str], *, stdin: bytes, cwd: Path | None, environment: dict[str, str], timeout: float
-    ) -> "subprocess.CompletedProcess[bytes]":
-        """Do what subprocess.run would."""
-        asked = json.dumps({"arguments": arguments, "cwd": str(cwd or Path.cwd()), "environment": environment}).encode()
-        assert len(asked) < _MOST_BYTES
-        theirs_in, ours_in = os.pipe()
+    def start(
+        self,
+        *arguments: str | Path,
+        stdin: int | None = None,
+        cwd: Path | None = None,
+        limits: Mapping[int, int] | None = None,
+        **environment: str,
+    ) -> ForkedCommand:
+        """Do what `subprocess.Popen` would, with pipes for what is said; `stdin` is a descriptor that is given away.
+
+        `limits` are those of the module `resource`, as `setrlimit` takes them.
+        """
+        asked = {
+            "arguments": [*map(str, arguments)],
+            "cwd": str(cwd or Path.cwd()),
+            "environment": environment_of(**environment),
+            "limits": [*(limits or {}).items()],
+        }
+        written = json.dumps(asked).encode()
+        ours, theirs = socket.socketpair()
+        theirs_in = os.open(os.devnull, os.O_RDONLY) if stdin is None else stdin
         ours_out, theirs_out = os.pipe()
         ours_err, theirs_err = os.pipe()
-        with socket.socket(socket.AF_UNIX) as connection, ThreadPoolExecutor(3) as readers:
-            connection.connect(self._address)
-            socket.send_fds(connection, [len(asked).to_bytes(4, "big")], [theirs_in, theirs_out, theirs_err])
-            connection.sendall(asked)
-            for descriptor in (theirs_in, theirs_out, theirs_err):
-                os.close(descriptor)
-            readers.submit(_write, ours_in, stdin)
-            output, errors = (readers.submit(_read, descriptor) for descriptor in (ours_out, ours_err))
-            pid = int.from_bytes(_exactly(connection, 4), "big")
-            clock = threading.Timer(timeout, os.kill, (pid, signal.SIGKILL))
+        given = [theirs.detach(), theirs_in, theirs_out, theirs_err]
+        socket.send_fds(self._line, [b"+"], given)
+        for descriptor in given:
+            os.close(descriptor)
+        ours.sendall(len(written).to_bytes(4, "big") + written)
+        return ForkedCommand(ours, os.fdopen(ours_out, "rb"), os.fdopen(ours_err, "rb"))
+
+    def run(
+        self,
+        *arguments: str | Path,
+        stdin: bytes = b"",
+        cwd: Path | None = None,
+        limits: Mapping[int, int] | None = None,
+        timeout: float = 300,
+        **environment: str,
+    ) -> "subprocess.CompletedProcess[bytes]":
+        """Do what `subprocess.run` would."""
+        theirs_in, ours_in = os.pipe()
+        with ThreadPoolExecutor(3) as others:
+            command = self.start(*arguments, stdin=theirs_in, cwd=cwd, limits=limits, **environment)
+            others.submit(_write, ours_in, stdin)
+            output, errors = (others.submit(_read, stream) for stream in (command.stdout, command.stderr))
+            clock = threading.Timer(timeout, os.kill, (command.pid, signal.SIGKILL))
             clock.start()
-            code = int.from_bytes(_exactly(connection, 4), "big", signed=True)
+            code = command.wait()
             clock.cancel()
-            return subprocess.CompletedProcess(["heedful", *arguments], code, output.result(), errors.result())
-
-    def stop(self) -> None:
-        """End the process; commands that still run go on without it."""
-        self._process.terminate()
-        self._process.wait()
+            return subprocess.CompletedProcess(
+                ["heedful", *map(str, arguments)], code, output.result(), errors.result()
+            )
 
 
-@contextlib.contextmanager
-def command_server(environment: dict[str, str]) -> Iterator[CommandServer]:
-    """Have a server for the time of a block."""
-    with tempfile.TemporaryDirectory() as folder:
-        server = CommandServer(folder, environment)
-        try:
-            yield server
-        finally:
-            server.stop()
+@cache
+def command_server() -> CommandServer:
+    """The one of this test process, from the first command on."""
+    return CommandServer()
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -88,8 +140,8 @@ def _write(descriptor: int, data: bytes) -> None:
         stream.write(data)
 
 
-def _read(descriptor: int) -> bytes:
-    with open(descriptor, "rb") as stream:
+def _read(stream: IO[bytes]) -> bytes:
+    with stream:
         return stream.read()
 
 
@@ -106,21 +158,30 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
 def _import_all() -> None:
     package = importlib.import_module("heedful")
     for module in pkgutil.walk_packages(package.__path__, "heedful."):
-        if not module.name.startswith(_GPU_ONLY) and not module.name.endswith("__main__"):
+        if module.name.endswith("__main__"):
+            continue
+        try:
             importlib.import_module(module.name)
+        except ModuleNotFoundError as absent:
+            if absent.name != "triton":  # which only a GPU needs
+                raise
+    importlib.import_module("torch._dynamo")  # 1.5 s, which PyTorch takes when the first optimizer is made
 
 
-def _become_a_command(listener: socket.socket) -> list[str]:
+def _become_a_command(line: socket.socket) -> list[str]:
     """Wait for commands; return the arguments of one, in a process of its own that has its streams."""
     while True:
-        connection, _ = listener.accept()
+        received, descriptors, _, _ = socket.recv_fds(line, 1, 4)
+        if not received:  # nobody is left who could ask
+            sys.exit()
         if os.fork():  # this one waits for the next command
-            connection.close()
+            for descriptor in descriptors:
+                os.close(descriptor)
             continue
-        listener.close()
+        line.close()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        header, descriptors, _, _ = socket.recv_fds(connection, 4, _NUM_STREAMS)
-        asked = json.loads(_exactly(connection, int.from_bytes(header, "big")))
+        connection = socket.socket(fileno=descriptors.pop(0))
+        asked = json.loads(_exactly(connection, int.from_bytes(_exactly(connection, 4), "big")))
         if pid := os.fork():  # and this one for the command's end
             connection.sendall(pid.to_bytes(4, "big"))
             for descriptor in descriptors:
@@ -135,6 +196,8 @@ def _become_a_command(listener: socket.socket) -> list[str]:
         os.chdir(asked["cwd"])
         os.environ.clear()
         os.environ.update(asked["environment"])
+        for kind, limit in asked["limits"]:
+            resource.setrlimit(kind, (limit, limit))
         return list(asked["arguments"])
 
 
@@ -153,10 +216,10 @@ def _run() -> None:
 
 
 if __name__ == "__main__":
-    waiting = socket.socket(fileno=int(sys.argv[1]))
+    line = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system takes note of ended processes, nobody else asks
     _import_all()
     gc.collect()
     gc.freeze()  # no fork looks through what was there before it, neither at work nor at its end
-    sys.argv = ["heedful", *_become_a_command(waiting)]
+    sys.argv = ["heedful", *_become_a_command(line)]
     _run()

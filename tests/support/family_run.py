@@ -13,6 +13,7 @@ from heedful.config.models import ModelConfig
 from heedful.models import build_model
 from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
 from tests.support.commands import Command
+from tests.support.forked_server import ForkedServer
 from tests.support.small_run import CONFIG, write_corpus
 from tests.support.tiny_models import make_model
 from tests.support.traced_sentence import answer
@@ -60,5 +61,5 @@ def served(config: ModelConfig, folder: Path) -> Iterator[ServerProcess]:
     build = partial(build_model, config, pad_id=described.special_ids.pad, generator=torch.Generator().manual_seed(3))
     model = build(source_vocab_size=described.source_vocab_size, target_vocab_size=described.target_vocab_size)
     save_model_folder(folder, ModelFolder(described.changed(model=config), weights_of(model), tiny.tokenizer_json))
-    with ServerProcess("--model", str(folder)) as process:
+    with ForkedServer("--model", str(folder)) as process:
         yield process

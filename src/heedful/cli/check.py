@@ -15,6 +15,7 @@ from heedful.cli.console import write_line
 from heedful.errors import UserError
 
 if TYPE_CHECKING:
+    from heedful.config.load import AnyRun
     from heedful.config.translation import TranslationRun
     from heedful.tasks.translation.doctor import CorpusReport, Examination
     from heedful.tasks.translation.estimate import RunEstimate
@@ -28,6 +29,13 @@ def check(
         typer.Option(metavar="N", min=1, help="Speed as a run prints it as tokens/s; measured if not given."),
     ] = None,
     device: options.Device = None,
+    gpus: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=1 << 20, help="Predict the run on so many GPUs, on paper.")
+    ] = None,
+    gpu: Annotated[str, typer.Option(metavar="NAME", help="With --gpus: h200, h100 or a100.")] = "h200",
+    price: Annotated[
+        float | None, typer.Option(metavar="P", min=0, help="With --gpus: what an hour of one GPU costs.")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Look at the data and settings of CONFIG before training, whatever the task.
@@ -40,11 +48,42 @@ def check(
     from heedful.config.load import load_any
 
     run = load_any(config, overrides or [])
+    if gpus is not None:
+        for line in _on_paper(run, gpu, gpus, price, as_json=as_json):
+            write_line(line)
+        return
     lines, is_refused = DOCTORS[run.task](run, per_second=tokens_per_second, device=device, as_json=as_json)
     for line in lines:
         write_line(line)
     if is_refused:
         raise typer.Exit(2)
+
+
+def _on_paper(run: "AnyRun", gpu: str, num_gpus: int, price: float | None, *, as_json: bool) -> list[str]:
+    """Predict a run on GPUs that are not here: nothing is measured, and the data is only counted."""
+    from heedful.config.translation import TranslationRun
+    from heedful.tasks.translation.doctor import examine
+    from heedful.tasks.translation.estimate import on_paper
+
+    if not isinstance(run, TranslationRun):
+        raise UserError("`--gpus` must be left out here: only runs of translation are predicted on paper so far.")
+    examination = examine(run, tokens_per_second=None)
+    sizes = (examination.source_vocab_size, examination.target_vocab_size)
+    if examination.estimate is None or sizes[0] is None or sizes[1] is None:
+        raise UserError("The run must have data that can be read to be predicted. `heedful check` says what is wrong.")
+    found = on_paper(run, examination.estimate, (sizes[0], sizes[1]), gpu, num_gpus)
+    money = None if price is None else price * num_gpus * found.seconds / 3600
+    if as_json:
+        return [json.dumps({**asdict(found), "price": money})]
+    step = found.step
+    return [
+        f"on paper    {num_gpus:,} x {found.gpu}, {run.training.distribution.kind}",
+        time_line(found.seconds),
+        f"step        {step.total * 1e3:,.2f} ms: products {step.products * 1e3:,.2f}, "
+        f"memory {step.moving * 1e3:,.2f}, waiting for others {step.waiting * 1e3:,.2f}",
+        f"memory      about {found.memory_bytes / 2**30:,.1f} GiB of {found.memory_there / 2**30:,.0f} each",
+        *([] if money is None else [f"price       about {money:,.2f}"]),
+    ]
 
 
 def _check_translation(

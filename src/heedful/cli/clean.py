@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli import options
+from heedful.cli import job_options, options
 from heedful.cli.console import note, write_line
 from heedful.errors import UserError
 
 if TYPE_CHECKING:
     from heedful.config.data import Corpus
     from heedful.tasks.cleaning import Reports
+
+_ROWS = 100_000
+"""Of a piece of a job: enough to see by how many lines sides are shifted."""
 
 _RULES = {
     "shifted": "shifted by lines",
@@ -30,9 +33,11 @@ def clean(
     config: Annotated[Path | None, typer.Argument(metavar="[CONFIG]", help="The run's TOML file.")] = None,
     overrides: options.Overrides = None,
     files: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
-            "--input", metavar="FILE", help="Without CONFIG: two files aligned by lines (--input twice), or one TSV."
+            "--input",
+            metavar="FILE | GLOB",
+            help="Without CONFIG: two files aligned by lines (--input twice), or one TSV; for a job, patterns.",
         ),
     ] = None,
     from_: Annotated[str | None, typer.Option("--from", metavar="LANG", help="Language of the sources.")] = None,
@@ -46,6 +51,10 @@ def clean(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="A new folder for what is written.")] = None,
+    workers: job_options.Workers = None,
+    ray: job_options.Ray = None,
+    column: job_options.Column = None,
+    rows: job_options.Rows = None,
     as_json: options.Json = False,
 ) -> None:
     """Write the corpora of CONFIG without what spoils them, whatever the task.
@@ -55,6 +64,9 @@ def clean(
     and test are left out, with --against those of any line of other files.
     Beside it stand a report and a config.toml that
     `heedful train` takes at once. Test corpora stay as they are.
+
+    With --workers or --ray and --input it is a job over shards: each piece is
+    cleaned by itself, and when it is stopped, the same command goes on.
     """
     if out is None:
         raise UserError("The folder to write must be named: --out DIR.")
@@ -62,6 +74,11 @@ def clean(
         raise UserError("What is cleaned must be a CONFIG or files, one of the two: --input FILE.")
     if config is not None and (from_ or to):
         raise UserError("`--from` and `--to` must go with --input: a CONFIG says its languages itself.")
+    if files and (workers is not None or ray is not None):
+        settings = {"source": from_ or "source", "target": to or "target", "against": list(map(str, against or ()))}
+        job_options.run_on_pairs("clean", settings, files, out, (workers, ray), column, rows or _ROWS)
+        return
+    job_options.refuse_without_input(workers=workers, ray=ray, column=column, rows=rows)
     if out.exists():
         raise UserError(f"{out} must not exist yet, but it does. Remove it or choose another name.")
     from heedful.tasks.cleaning import CONFIG, clean_files, clean_run, report_json
@@ -72,7 +89,11 @@ def clean(
         reports = clean_run(load_any(config, overrides or []), out, say=note, against=against or [])
     else:
         reports = clean_files(
-            _corpus(files or []), (from_ or "source", to or "target"), out, say=note, against=against or []
+            _corpus([Path(name) for name in files or ()]),
+            (from_ or "source", to or "target"),
+            out,
+            say=note,
+            against=against or [],
         )
     if as_json:
         write_line(report_json(reports))

@@ -20,6 +20,9 @@ def draft(
         int, typer.Option("--sentences", metavar="N", min=1, help="How many of each training corpus are translated.")
     ] = 2000,
     epochs: Annotated[float, typer.Option("--epochs", metavar="N", help="How often each is learned from.")] = 3.0,
+    guesses: Annotated[
+        int, typer.Option("--guesses", metavar="N", min=1, max=32, help="How many tokens ahead it learns to guess.")
+    ] = 3,
     device: options.Device = None,
 ) -> None:
     """Teach a small network to guess what a translator will write.
@@ -36,7 +39,7 @@ def draft(
         model,
         out,
         sentences=sentences,
-        rules=DraftingRules(epochs=epochs),
+        rules=DraftingRules(epochs=epochs, num_guesses=guesses),
         device=device,
         say=note,
     )

@@ -48,3 +48,12 @@ GlossaryFile = Annotated[
     Path | None,
     typer.Option("--glossary", metavar="FILE", help="Terms: lines of SOURCE, tab, TARGET, tab, further forms."),
 ]
+RescoreWith = Annotated[
+    Path | None,
+    typer.Option(
+        "--rescore-with", metavar="DIR", help="Who chooses among outputs of a model with fertilities: its teacher."
+    ),
+]
+Samples = Annotated[
+    int | None, typer.Option("--samples", metavar="N", min=1, help="Fertilities drawn for --rescore-with; 10.")
+]

@@ -42,18 +42,26 @@ def serve(
     device: options.Device = None,
     quantize: options.Quantize = "auto",
     fast: options.Fast = False,
+    workers: Annotated[
+        int, typer.Option("--workers", metavar="N", min=1, help="Processes that share the port, each with the models.")
+    ] = 1,
 ) -> None:
     """Serve models over HTTP, with a page to use them and to look into them.
 
     The API is LibreTranslate's, so that its clients work, and more: /docs
     describes it. Requests that come together are translated together. SIGTERM
     and Ctrl-C let it finish what it has begun; a second one ends it at once.
+    With --workers, one that dies is replaced, and SIGHUP starts them all anew,
+    one after the other, without a pause.
     """
+    if workers > 1:
+        _settle_for_several(workers)
     try:
         from heedful.serving.guard import Access
         from heedful.serving.limits import Limits
         from heedful.serving.process import Settings
         from heedful.serving.process import serve as run
+        from heedful.serving.replicas import serve_replicas
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.startswith("heedful"):
             raise
@@ -66,7 +74,20 @@ def serve(
     settings = Settings(
         model or (), host, port, access, device, quantize, Limits(deadline_seconds=deadline), runs, suggestions, fast
     )
-    run(settings, say=note)
+    if workers > 1:
+        serve_replicas(settings, workers, say=note)
+    else:
+        run(settings, say=note)
+
+
+def _settle_for_several(workers: int) -> None:
+    """Say in the environment, before anybody reads it, how several processes share cores and what they count."""
+    import os
+    import tempfile
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores // workers)))
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="heedful-metrics-")
 
 
 def _translates(path: Path) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli import options, search_options
+from heedful.cli import job_options, options, search_options
 from heedful.cli.console import flush, note, open_stdin, warn, write_line
 from heedful.cli.translate_files import FileOptions, OutFile, ResumeFile, named_files, translate_files
 from heedful.errors import UserError, count_of
@@ -14,7 +14,9 @@ from heedful.errors import UserError, count_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from heedful.tasks.translation.request import TranslationRequest
     from heedful.tasks.translation.translated import Translation
+    from heedful.tasks.translation.translator import Translator
     from heedful.text.lines import LineReader
 
 
@@ -43,9 +45,16 @@ def translate(
     as_json: options.Json = False,
     out: OutFile = None,
     resume: ResumeFile = False,
+    inputs: job_options.Inputs = None,
+    workers: job_options.Workers = None,
+    ray: job_options.Ray = None,
+    column: job_options.Column = None,
+    rows: job_options.Rows = None,
     device: options.Device = None,
     quantize: options.Quantize = "auto",
     fast: options.Fast = False,
+    rescore_with: search_options.RescoreWith = None,
+    samples: search_options.Samples = None,
 ) -> None:
     """Translate TEXT, stdin line by line, or a FILE: letter.docx becomes letter.de.docx.
 
@@ -58,46 +67,102 @@ def translate(
 
     A FILE may be txt, md, html, srt, vtt, po, xlf, tmx, json, docx, odt or epub.
     What is not text stays as it is, and nothing is overwritten.
+
+    With --input it is a job over many shards, by several processes; when it is
+    stopped, the same command goes on.
     """
+    given = dict(locals())
+    if inputs:
+        _run_job(given)
+        return
+    job_options.refuse_without_input(workers=workers, ray=ray, column=column, rows=rows)
     as_json = as_json or alignment == "json"
     _check_for_lines(1 if as_json else n_best, None if as_json else diverse)
     files = named_files(text or (), file_options := FileOptions(out, resume), as_json=as_json)
     _check_for_files(files, prefix, alignment)
-    from heedful.tasks.translation.glossary import NO_TERMS, load_glossary
-    from heedful.tasks.translation.load import load_translator
-    from heedful.tasks.translation.request import SearchOptions, TranslationRequest
-    from heedful.text.lines import read_lines
+    from heedful.tasks.translation.load import load_translator, rescoring_of
 
-    asked = TranslationRequest(
-        source_language,
-        target_language,
-        beam,
-        n_best,
-        length_penalty=length_penalty,
-        prefix=prefix,
-        glossary=NO_TERMS if glossary is None else load_glossary(glossary),
-        alignment=alignment is not None,
-        register=register,
-        check=check,
-    )
-    chosen = SearchOptions(
-        sample=sample,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        seed=options.any_seed() if sample and seed is None else seed,
-        diverse=diverse,
-        mbr=mbr,
-    )
-    request = chosen.request(asked, lambda name: "--" + name.replace("_", "-"))
-    translator = load_translator(model, device=device, quantize=quantize, fast=fast, say=note)
+    request = _request(given)
+    chooser = rescoring_of(rescore_with, samples)
+    translator = load_translator(model, device=device, quantize=quantize, fast=fast, rescoring=chooser, say=note)
     if files:
         translate_files(files, translator, request, file_options, ", ".join(map(str, model or ("bundled",))))
         return
+    _translate_lines(translator, request, text, alignment, as_json=as_json)
+
+
+def _translate_lines(
+    translator: "Translator",
+    request: "TranslationRequest",
+    text: list[str] | None,
+    alignment: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Write the translations of arguments or, without them, of lines from stdin as they come."""
+    from heedful.text.lines import read_lines
+
     reader = None if text else read_lines(open_stdin())
     _write_all(translator.translate_lines(text or reader or (), request), alignment, as_json=as_json)
     if reader is not None and reader.num_bad:
         warn(_about_bad_lines(reader))
+
+
+def _request(given: dict[str, Any]) -> "TranslationRequest":
+    """Return what the options ask of a translator."""
+    from heedful.tasks.translation.glossary import NO_TERMS, load_glossary
+    from heedful.tasks.translation.request import SearchOptions, TranslationRequest
+
+    glossary, sample, seed = given["glossary"], given["sample"], given["seed"]
+    asked = TranslationRequest(
+        given["source_language"],
+        given["target_language"],
+        given["beam"],
+        given["n_best"],
+        length_penalty=given["length_penalty"],
+        prefix=given["prefix"],
+        glossary=NO_TERMS if glossary is None else load_glossary(glossary),
+        alignment=given["alignment"] is not None,
+        register=given["register"],
+        check=given["check"],
+    )
+    drawn = options.any_seed() if sample and seed is None else seed
+    others = {name: given[name] for name in ("sample", "temperature", "top_k", "top_p", "diverse", "mbr")}
+    return SearchOptions(**others, seed=drawn).request(asked, lambda name: "--" + name.replace("_", "-"))
+
+
+def _run_job(given: dict[str, Any]) -> None:
+    """Translate shards; what gives more than a line for each row is refused."""
+    refused = {
+        "TEXT": given["text"],
+        "--prefix": given["prefix"],
+        "--alignment": given["alignment"],
+        "--n-best": given["n_best"] > 1,
+        "--diverse": given["diverse"],
+        "--json": given["as_json"],
+        "--resume": given["resume"],  # a job always goes on
+        "--rescore-with": given["rescore_with"],
+        "--samples": given["samples"],
+    }
+    for name, is_given in refused.items():
+        if is_given:
+            raise UserError(f"`{name}` must be left out with --input, which gives a line for each row.")
+    _request(given)  # what is wrong with it is said before any process is started
+    same = ("beam", "n_best", "length_penalty", "register", "check", "device", "quantize", "fast")
+    way = ("sample", "temperature", "top_k", "top_p", "seed", "mbr")
+    glossary: Path | None = given["glossary"]
+    settings = {
+        "source": given["source_language"],
+        "target": given["target_language"],
+        **{name: given[name] for name in same},
+        "glossary": [] if glossary is None else glossary.read_text(encoding="utf-8").split("\n"),
+        "models": list(map(str, given["model"] or ())),
+        "way": {name: given[name] for name in way},
+    }
+    where = given["workers"], given["ray"]
+    job_options.run_translating(
+        "translate", settings, given["inputs"], given["out"], where, given["column"], given["rows"]
+    )
 
 
 def _check_for_lines(n_best: int, diverse: int | None) -> None:

@@ -66,7 +66,32 @@ class JsonlCorpus(CorpusSettings):
     """Key of the target sentence."""
 
 
-Corpus = Annotated[LineCorpus | TsvCorpus | JsonlCorpus, Field(discriminator="kind")]
+class ShardCorpus(CorpusSettings):
+    """Many files, here or elsewhere, that need not fit into memory or on the disk: read shard by shard.
+
+    With one of these in `data.train` the batches of a few shards at a time are drawn, in an order that follows from the
+    seed. Duplicates are looked for within a shard, and `weight` repeats or leaves out whole shards.
+    """
+
+    kind: Literal["shards"]
+    path: str
+    """A pattern ("corpus/*.parquet"), a folder, or an address ("s3://…", "hf://datasets/…", "https://…"). Names may end
+    in .gz, .xz or .zst."""
+
+    format: Literal["tsv", "jsonl", "parquet", "arrow"] | None = None
+    """What the files hold; by default what their names say."""
+
+    source_column: int | str = 0
+    """Column of the source sentence, by its name or from 0; "translation.en" is a field of a column."""
+
+    target_column: int | str = 1
+    """Column of the target sentence."""
+
+    keep_tokens: bool = True
+    """Keep the tokens of a shard in the cache for the next epoch; otherwise they are made anew each time."""
+
+
+Corpus = Annotated[LineCorpus | TsvCorpus | JsonlCorpus | ShardCorpus, Field(discriminator="kind")]
 
 
 class FilterConfig(Section):
@@ -91,6 +116,14 @@ class AugmentationConfig(Section):
     joined: float = Field(default=0.0, ge=0, le=1)
     """Paragraphs: two to six pairs drawn from neighbouring lines of the file, one after the other."""
 
+    context: float = Field(default=0.0, ge=0, le=1)
+    """Pairs whose source is read after the lines before it, which say who "she" is; the target is that of the last
+    line alone. For corpora whose lines follow each other; a blank line ends what belongs together. A model that was
+    trained so is given the sentences before wherever it is used."""
+
+    context_sentences: int = Field(default=1, ge=1, le=8)
+    """How many lines before at most; from 1 to so many are drawn."""
+
     copies: float = Field(default=0.0, ge=0, le=1)
     """Parts that stay the same on both sides: numbers, dates, units, addresses, placeholders, tags, code, emoji, names;
     in place of a name or number that both sides have, or beside the text."""
@@ -103,6 +136,30 @@ class AugmentationConfig(Section):
 
     typing_errors: float = Field(default=0.0, ge=0, le=1)
     """Typing errors in the source alone; not in scripts that are not typed letter by letter."""
+
+
+class NoDistillation(Section):
+    """Targets are those of the training corpora."""
+
+    kind: Literal["none"] = "none"
+
+
+class TeacherDistillation(Section):
+    """Targets are a teacher's translations of the training sources (Kim and Rush, 2016).
+
+    `heedful train` trains the teacher first where that is not done, and has it translate; stopped at any stage, the
+    same command goes on.
+    """
+
+    kind: Literal["teacher"]
+    teacher: str
+    """The TOML file of the run that is the teacher; or its run or model folder, when it is trained."""
+
+    beam_size: int = Field(default=5, ge=1, le=256)
+    """Hypotheses the teacher keeps per sentence."""
+
+
+Distillation = Annotated[NoDistillation | TeacherDistillation, Field(discriminator="kind")]
 
 
 class DataConfig(Section):
@@ -142,6 +199,9 @@ class DataConfig(Section):
     augmentation: AugmentationConfig = AugmentationConfig()
     """Pairs that are made of others."""
 
+    distillation: Distillation = NoDistillation()
+    """Whose translations are learned from."""
+
 
 def both_ways(data: DataConfig) -> DataConfig:
     """Return the same data with the exchanged corpora written out, so that nobody else need know of `bidirectional`."""
@@ -162,7 +222,7 @@ def _exchanged(corpus: Corpus, data: DataConfig) -> Corpus:
     match corpus:
         case LineCorpus():
             sides: dict[str, object] = {"source": corpus.target, "target": corpus.source}
-        case TsvCorpus():
+        case TsvCorpus() | ShardCorpus():
             sides = {"source_column": corpus.target_column, "target_column": corpus.source_column}
         case JsonlCorpus():
             sides = {"source_key": corpus.target_key, "target_key": corpus.source_key}

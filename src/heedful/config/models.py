@@ -271,16 +271,10 @@ class ConvolutionalConfig(Section):
         return self.dim * (source_len * encoder + target_len * decoder)
 
 
-class CtcConfig(Section):
-    """All positions at once: the source up-sampled, its outputs collapsed (Libovický and Helcl, 2018)."""
+class _ParallelConfig(Section):
+    """What models that write all positions at once have in common."""
 
-    family: ClassVar[str] = "CTC model"
     has_int8_engine: ClassVar[bool] = False
-
-    kind: Literal["ctc"]
-    upsampling: Annotated[int, Field(ge=1, le=16)] = 3
-    """Positions that are written for each source token; repeats of a token and blanks are dropped afterwards. A target
-    longer than `upsampling` times its source cannot be written."""
 
     dim: Width = 512
     """Width of the residual stream, d_model."""
@@ -330,14 +324,46 @@ class CtcConfig(Section):
         """The longest sequence the model can read or write: any."""
         return None
 
+    def _kept(self, source_len: int, length: int, attentions: int) -> int:
+        """Return what a pass keeps of a pair whose decoder has so many positions, and attentions in each layer."""
+        encoder = self.num_encoder_layers * (11 * self.dim + self.hidden_dim) + 3 * self.dim
+        decoder = self.num_decoder_layers * ((4 + 7 * attentions) * self.dim + self.hidden_dim) + 3 * self.dim
+        return source_len * encoder + length * decoder
+
+
+class CtcConfig(_ParallelConfig):
+    """All positions at once: the source up-sampled, its outputs collapsed (Libovický and Helcl, 2018)."""
+
+    family: ClassVar[str] = "CTC model"
+
+    kind: Literal["ctc"]
+    upsampling: Annotated[int, Field(ge=1, le=16)] = 3
+    """Positions that are written for each source token; repeats of a token and blanks are dropped afterwards. A target
+    longer than `upsampling` times its source cannot be written."""
+
     def num_kept(self, source_len: int, target_len: int) -> int:  # noqa: ARG002 - the source says how much is written
         """Return how many numbers a forward pass keeps of a pair for the backward pass."""
-        encoder = self.num_encoder_layers * (11 * self.dim + self.hidden_dim) + 3 * self.dim
-        decoder = self.num_decoder_layers * (18 * self.dim + self.hidden_dim) + 3 * self.dim
-        return source_len * (encoder + self.upsampling * decoder)
+        return self._kept(source_len, self.upsampling * source_len, 2)
+
+
+class FertilityConfig(_ParallelConfig):
+    """All positions at once: every source token copied as often as its fertility says (Gu et al., 2018)."""
+
+    family: ClassVar[str] = "fertility model"
+
+    kind: Literal["fertility"]
+    max_fertility: Annotated[int, Field(ge=1, le=256)] = 50
+    """The most positions that are written for one source token."""
+
+    choice: Literal["argmax", "average"] = "argmax"
+    """Which fertilities are taken where none are drawn: the most probable ones, or their means, rounded."""
+
+    def num_kept(self, source_len: int, target_len: int) -> int:
+        """Return how many numbers a forward pass keeps of a pair for the backward pass."""
+        return self._kept(source_len, target_len, 3)
 
 
 ModelConfig = Annotated[
-    TransformerConfig | RecurrentConfig | ConvolutionalConfig | CtcConfig, Field(discriminator="kind")
+    TransformerConfig | RecurrentConfig | ConvolutionalConfig | CtcConfig | FertilityConfig, Field(discriminator="kind")
 ]
 """Every family there is; a file that does not say `kind` describes a Transformer."""

@@ -111,10 +111,21 @@ class Glancing(_Agreement):
     step."""
 
 
+class Teacher(_Agreement):
+    """A model with fertilities is fine-tuned to write what a teacher would (Gu et al., 2018, section 3.3)."""
+
+    kind: Literal["teacher"]
+    model: str
+    """The teacher: a model or run folder that writes step by step, with the same tokenizer."""
+
+    weight: float = Field(default=0.25, gt=0, le=1)
+    """Share λ of the teacher's part in the loss: of words by divergence, of fertilities by policy gradient."""
+
+
 AgreementRegularizer = NoRegularizer | RDrop | SimCut
 """What any model can be trained with."""
 
-Regularizer = Annotated[NoRegularizer | RDrop | SimCut | Glancing, Field(discriminator="kind")]
+Regularizer = Annotated[NoRegularizer | RDrop | SimCut | Glancing | Teacher, Field(discriminator="kind")]
 
 
 class OptimizerConfig(Section):
@@ -153,6 +164,26 @@ class AverageConfig(Section):
     """How many; 1 ships a single checkpoint."""
 
 
+class Replicated(Section):
+    """Every process holds the whole model and takes its parts of each batch (PyTorch's DistributedDataParallel)."""
+
+    kind: Literal["replicated"] = "replicated"
+    parts: Count | None = None
+    """Parts that every batch is cut into, by rows, each with dropout of its own; the processes share them evenly, so
+    that any number of processes that divides it trains alike. Not set: as many as there are processes at the start."""
+
+
+class Sharded(Section):
+    """Every process holds a shard of each weight (PyTorch's FSDP2): for models that one GPU does not hold."""
+
+    kind: Literal["sharded"]
+    parts: Count | None = None
+    """As above."""
+
+
+Distribution = Annotated[Replicated | Sharded, Field(discriminator="kind")]
+
+
 class TrainingConfig(Section):
     """The loop."""
 
@@ -171,8 +202,15 @@ class TrainingConfig(Section):
     compile: bool = False
     """Compile the layers with `torch.compile`: some seconds at the start, then a quarter to a half faster on a GPU."""
 
+    recompute: bool = False
+    """Compute what is inside a layer a second time for its gradient instead of keeping it (activation checkpointing):
+    less memory, a third more work. Such steps are not recorded."""
+
     cuda_graphs: bool = True
     """On a GPU, record a step once per shape of batch and replay it: the same weights, many times faster when small."""
+
+    distribution: Distribution = Replicated()
+    """How several processes (`--processes`, or `torchrun`) share a run."""
 
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
     """Probability mass spread over the whole vocabulary (section 5.4 of the paper)."""

@@ -48,10 +48,17 @@ class TranslationRun(RunSection):
         return self
 
     def _check_regularizer(self) -> None:
-        kind, is_ctc = self.training.regularizer.kind, self.model.kind == "ctc"
-        if is_ctc and kind not in ("none", "glancing"):
+        kind, model = self.training.regularizer.kind, self.model.kind
+        own = {"ctc": "glancing", "fertility": "teacher"}
+        if model in own and kind not in ("none", own[model]):
             raise ValueError(
-                f'`training.regularizer.kind` must be "none" or "glancing" for a CTC model, but is "{kind}".'
+                f'`training.regularizer.kind` must be "none" or "{own[model]}" for a {self.model.family}, '
+                f'but is "{kind}".'
             )
-        if kind == "glancing" and not is_ctc:
-            raise ValueError('`training.regularizer.kind` may be "glancing" only with `model.kind = "ctc"`.')
+        for needed, regularizer in own.items():
+            if kind == regularizer and model != needed:
+                raise ValueError(f'`training.regularizer.kind` may be "{kind}" only with `model.kind = "{needed}"`.')
+        if model == "fertility" and self.tokenizer.dropout:
+            raise ValueError(
+                "`tokenizer.dropout` must be 0 for a fertility model: fertilities belong to tokens that stay the same."
+            )

@@ -1,4 +1,4 @@
-"""Training text as users write it, made of pairs that are there: paragraphs, parts to copy, capitals, typing errors.
+"""Training text as users write it, made of pairs that are there: paragraphs, context, copies, capitals, typing errors.
 
 A pure function of the pairs and of the generator that is given. What cannot be made of a pair is not made. This file
 knows text and the codes of its languages; it knows no tokens and no files.
@@ -13,6 +13,10 @@ from heedful.data.made_up_parts import BESIDE_TEXT, FOR_NAMES, FOR_NUMBERS, TAGS
 from heedful.text.words import is_unspaced
 
 Pair = tuple[str, str]
+
+CONTEXT_MARK = "␞"
+"""Ends what is read before a sentence and is not translated with it. No piece of a vocabulary need have it: it is then
+read as its bytes."""
 
 _MOST_JOINED = 6
 _LONGEST_CHANGED = 300
@@ -36,6 +40,7 @@ class Augmentation:
             (config.typing_errors, _with_typing_errors),
         ]
         self._joined_share = config.joined
+        self._context_share, self._context_sentences = config.context, config.context_sentences
 
     def of(self, sources: Sequence[str], targets: Sequence[str], chance: random.Random) -> list[Pair]:
         """Return the pairs that are made of these."""
@@ -44,11 +49,28 @@ class Augmentation:
         for _ in range(_count(self._joined_share, len(usable), chance) if len(usable) > 1 else 0):
             some = chance.sample(usable, min(len(usable), chance.randint(2, _MOST_JOINED)))
             made.append((joined([pair[0] for pair in some]), joined([pair[1] for pair in some])))
+        made += self._in_context(sources, targets, chance)
         for share, make in self._ways:
             for pair in chance.sample(usable, _count(share, len(usable), chance)):
                 if max(len(pair[0]), len(pair[1])) <= _LONGEST_CHANGED and (new := make(pair, chance)) is not None:
                     made.append(new)
         return made
+
+    def _in_context(self, sources: Sequence[str], targets: Sequence[str], chance: random.Random) -> list[Pair]:
+        """Put the lines before some pairs in front of their sources; a blank line ends what belongs together."""
+        if not self._context_share:
+            return []
+        found: list[Pair] = []
+        before: list[str] = []
+        for source, target in zip(sources, targets, strict=True):
+            if not source.strip():
+                before = []
+                continue
+            if before and target.strip() and chance.random() < self._context_share:
+                last = before[-chance.randint(1, self._context_sentences) :]
+                found.append((" ".join([*last, CONTEXT_MARK, source.strip()]), target))
+            before = [*before, source.strip()][-self._context_sentences :]
+        return found
 
     def _with_copy(self, pair: Pair, chance: random.Random) -> Pair | None:
         """Put something that stays as it is into both sides."""

@@ -56,6 +56,13 @@ class Batch(NamedBatch):
 
 
 @dataclass(frozen=True)
+class FertilityBatch(Batch):
+    """Sentence pairs with how many target tokens each source token stands for, fertilities [batch, source_len]."""
+
+    fertilities: Tensor
+
+
+@dataclass(frozen=True)
 class LabelledBatch(NamedBatch):
     """Documents as ids padded at the end, token_ids [batch, length], and the numbers of their labels [batch]."""
 

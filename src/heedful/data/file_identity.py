@@ -6,7 +6,7 @@ Corpora are large, and several parts of a run want to know this of the same file
 from dataclasses import dataclass
 from pathlib import Path
 
-from heedful.data.readers import open_bytes
+from heedful.data.opening import open_bytes
 from heedful.files import sha256_file
 
 

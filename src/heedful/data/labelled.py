@@ -22,8 +22,8 @@ from heedful.config.classification import (
     LabelledDataConfig,
     TsvDocuments,
 )
+from heedful.data.opening import open_bytes
 from heedful.data.paths import resolve_data_path
-from heedful.data.readers import open_bytes
 from heedful.errors import DataError, count_of, nearest
 from heedful.text.lines import MAX_LINE_BYTES, read_lines
 

@@ -4,29 +4,24 @@ Every fault of a file is a `DataError` that names the file and the line. Readers
 filters.py decides what is left out. This file knows nothing of tokens.
 """
 
-import gzip
-import io
 import json
-import lzma
-import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
 
-import zstandard
-
-from heedful.config.data import Corpus, JsonlCorpus, LineCorpus, TsvCorpus
+from heedful.config.data import Corpus, JsonlCorpus, LineCorpus, ShardCorpus, TsvCorpus
+from heedful.data.addresses import find_shards
 from heedful.data.line_blocks import LineBlocks, lines_of
+from heedful.data.opening import DAMAGE, damaged, open_bytes
 from heedful.data.paths import resolve_data_path
-from heedful.errors import DataError, MissingFileError, count_of
+from heedful.data.shards import read_rows
+from heedful.errors import DataError, count_of
 from heedful.text.chinese import simplify
 from heedful.text.lines import MAX_LINE_NUMBERS
 
 LINES_AT_ONCE = 8192
 _BYTES_AT_ONCE = 1 << 24
-_DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
 @dataclass(frozen=True)
@@ -52,48 +47,14 @@ class EncodingReport:
 
 def corpus_file_names(corpus: Corpus) -> list[str]:
     """Return the names of the files a corpus is made of, as the configuration has them."""
+    if isinstance(corpus, ShardCorpus):
+        return find_shards(corpus.path)
     return [corpus.source, corpus.target] if isinstance(corpus, LineCorpus) else [corpus.path]
 
 
 def corpus_files(corpus: Corpus) -> list[Path]:
     """Return the files a corpus is made of."""
     return [resolve_data_path(name) for name in corpus_file_names(corpus)]
-
-
-def is_compressed(path: Path) -> bool:
-    """Say whether a file is decompressed when it is read."""
-    return path.suffix in (".gz", ".xz", ".zst")
-
-
-@contextmanager
-def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading, decompressed as its suffix says; faults of the file become sentences."""
-    try:
-        with ExitStack() as stack:
-            raw = stack.enter_context(path.open("rb"))
-            match path.suffix:
-                case ".gz":
-                    stream = cast(BinaryIO, stack.enter_context(gzip.open(raw)))
-                case ".xz":
-                    stream = cast(BinaryIO, stack.enter_context(lzma.open(raw)))
-                case ".zst":
-                    reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-                    stream = cast(BinaryIO, stack.enter_context(io.BufferedReader(reader)))
-                case _:
-                    stream = raw
-            yield stream
-    except FileNotFoundError as error:
-        raise MissingFileError(path) from error
-    except IsADirectoryError as error:
-        raise DataError(f"{path} must be a file, but is a folder.") from error
-    except PermissionError as error:
-        raise DataError(f"The file {path} must be readable, but permission was denied.") from error
-    except _DAMAGE as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, error: Exception) -> DataError:
-    return DataError(f"The file {path} must be whole {path.suffix} data, but is damaged or cut off: {error}.")
 
 
 def read_pairs(corpus: Corpus, report: EncodingReport | None = None) -> Iterator[Pair]:
@@ -117,6 +78,9 @@ class Block:
 
 def read_blocks(corpus: Corpus) -> Iterator[Block]:
     """Yield a corpus in blocks that depend on its files alone. One without a single line is an error."""
+    if isinstance(corpus, ShardCorpus):
+        yield from _shard_blocks(corpus)
+        return
     paths = corpus_files(corpus)
     with ExitStack() as stack:
         blocks = [LineBlocks(stack.enter_context(open_bytes(path)), str(path)) for path in paths]
@@ -127,6 +91,18 @@ def read_blocks(corpus: Corpus) -> Iterator[Block]:
     if first_line == 1:
         names = " and ".join(str(path) for path in paths)
         raise DataError(f"A corpus must hold at least one pair, but {names} holds none.")
+
+
+def _shard_blocks(corpus: ShardCorpus) -> Iterator[Block]:
+    """Yield the shards of a corpus one after the other; what each of its rows is has been found out by reading it."""
+    num_rows = 0
+    for address in find_shards(corpus.path):
+        for rows in read_rows(address, (corpus.source_column, corpus.target_column), LINES_AT_ONCE, corpus.format):
+            num_rows += len(rows.columns[0])
+            parts = (json.dumps(texts, ensure_ascii=False) for texts in rows.columns)
+            yield Block(rows.first_row, tuple(part.encode("utf-8", "surrogatepass") for part in parts))
+    if not num_rows:
+        raise DataError(f"A corpus must hold at least one pair, but {corpus.path} holds none.")
 
 
 def _next_block(paths: list[Path], blocks: list[LineBlocks]) -> tuple[bytes, ...] | None:
@@ -149,12 +125,15 @@ def _take(path: Path, lines: LineBlocks, most_lines: int, most_bytes: int | None
     """Take lines; damage belongs to the file it is in, not to whichever of several was opened last."""
     try:
         return lines.take(most_lines, most_bytes)
-    except _DAMAGE as error:
-        raise _damaged(path, error) from error
+    except DAMAGE as error:
+        raise damaged(path, error) from error
 
 
 def sides_of_block(block: Block, corpus: Corpus, report: EncodingReport | None = None) -> tuple[list[str], list[str]]:
     """Return the sources and the targets of a block, in simplified characters where the corpus says so."""
+    if isinstance(corpus, ShardCorpus):
+        sources, targets = (json.loads(part.decode("utf-8", "surrogatepass")) for part in block.files)
+        return _simplified(sources, targets) if corpus.simplify_chinese else (sources, targets)
     paths = corpus_files(corpus)
     lines = []
     for path, raw in zip(paths, block.files, strict=True):
@@ -169,9 +148,11 @@ def sides_of_block(block: Block, corpus: Corpus, report: EncodingReport | None =
             sources, targets = _columns(lines[0], corpus, paths[0], block.first_line)
         case JsonlCorpus():
             sources, targets = _values(lines[0], corpus, paths[0], block.first_line)
-    if corpus.simplify_chinese:
-        return [simplify(text) for text in sources], [simplify(text) for text in targets]
-    return sources, targets
+    return _simplified(sources, targets) if corpus.simplify_chinese else (sources, targets)
+
+
+def _simplified(sources: list[str], targets: list[str]) -> tuple[list[str], list[str]]:
+    return [simplify(text) for text in sources], [simplify(text) for text in targets]
 
 
 def read_parallel(corpus: Corpus) -> tuple[list[str], list[str]]:

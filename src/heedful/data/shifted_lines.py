@@ -157,12 +157,13 @@ class _Evidence:
         target_words = _vocabulary(pair.target for pair in pairs)
         sources = _Side.of([pair.source for pair in pairs], source_words, absent=-1)
         targets = _Side.of([pair.target for pair in pairs], target_words, absent=-2)
+        shape = len(source_words) + 2, len(target_words) + 2
         block_of = np.repeat(np.arange(len(blocks)), [len(block) for block in blocks])
         best, best_told, best_offset = None, -math.inf, 0
         for offset in sorted(_OFFSETS, key=abs):
             rows = np.arange(max(0, -offset), len(pairs) - max(0, offset))
             rows = rows[block_of[rows] == block_of[rows + offset]]
-            told, ratios = _associations(sources.words[rows], targets.words[rows + offset])
+            told, ratios = _associations(sources.words[rows], targets.words[rows + offset], shape)
             if told > 1.02 * best_told:
                 best, best_told, best_offset = ratios, told, offset
         assert best is not None
@@ -190,18 +191,18 @@ def _vocabulary(texts: Iterable[str]) -> dict[str, int]:
     return {word: number for number, (word, _) in enumerate(counts.most_common(_MOST_WORDS), start=1)}
 
 
-def _associations(sources: Ids, targets: Ids) -> tuple[float, NDArray[np.float32]]:
+def _associations(sources: Ids, targets: Ids, shape: tuple[int, int]) -> tuple[float, NDArray[np.float32]]:
     """Return how much words of one side tell of the other's, and how many times more often than by chance they meet.
 
-    A meeting is taken off every count: that a pair of words has met once tells nothing, and a line must not speak for
-    itself.
+    `shape` says how many numbers there are for the words of either side. A meeting is taken off every count: that a
+    pair of words has met once tells nothing, and a line must not speak for itself.
     """
-    size = _MOST_WORDS + 2
-    together = np.zeros(size * size, dtype=np.float64)
+    num_sources, num_targets = shape
+    together = np.zeros(num_sources * num_targets, dtype=np.float64)
     for start in range(0, len(sources), _CHUNK):
-        met = sources[start : start + _CHUNK, :, None] * size + targets[start : start + _CHUNK, None, :]
-        together += np.bincount(met.ravel(), minlength=size * size)
-    counts = together.reshape(size, size)
+        met = sources[start : start + _CHUNK, :, None] * num_targets + targets[start : start + _CHUNK, None, :]
+        together += np.bincount(met.ravel(), minlength=len(together))
+    counts = together.reshape(shape)
     counts[0], counts[:, 0] = 0, 0
     total = max(1.0, counts.sum())
     by_chance = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / total

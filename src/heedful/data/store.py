@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.config.data import AugmentationConfig, Corpus, DataConfig
+from heedful.config.data import AugmentationConfig, Corpus, DataConfig, ShardCorpus
+from heedful.data.addresses import find_shards, identity_of
 from heedful.data.arrow_files import map_column, map_ragged
 from heedful.data.file_identity import FileIdentities
 from heedful.data.filters import FilterReport
@@ -124,9 +125,7 @@ def prepare_store(
         isinstance(s.segmentation, Merges) for s in (tokenizer.source, tokenizer.target)
     ):
         raise UserError("`tokenizer.dropout` must be 0 for a tokenizer without merges: there is nothing to pass over.")
-    folder = (
-        cache or cache_folder()
-    ) / f"tokens-{_key(data, tokenizer, dropout, seed, identities or FileIdentities())}"
+    folder = store_folder(data, tokenizer, dropout=dropout, seed=seed, identities=identities, cache=cache)
     if folder.exists() and not _is_whole(folder):
         say(f"The token store {folder} is damaged and is built anew.")
         remove_folder(folder)
@@ -146,6 +145,19 @@ def prepare_store(
             f"The training corpora must have a usable pair, but {files} have none: {store.report.sentence()}"
         )
     return store
+
+
+def store_folder(
+    data: DataConfig,
+    tokenizer: Tokenizer,
+    *,
+    dropout: SubwordDropout | None = None,
+    seed: int = 0,
+    identities: FileIdentities | None = None,
+    cache: Path | None = None,
+) -> Path:
+    """Return where the store of the training corpora is or will be."""
+    return (cache or cache_folder()) / f"tokens-{_key(data, tokenizer, dropout, seed, identities or FileIdentities())}"
 
 
 def _key(
@@ -170,6 +182,9 @@ def _key(
 
 def _describe(corpus: Corpus, identities: FileIdentities) -> dict[str, object]:
     """Say what a corpus is by its bytes rather than its names: a file that moves is still the same."""
+    if isinstance(corpus, ShardCorpus):
+        shards = [identity_of(address) for address in find_shards(corpus.path)]
+        return {**corpus.model_dump(mode="json", exclude={"path", "weight", "keep_tokens"}), "files": shards}
     hashes = [(path.suffix, identities.of(path).sha256) for path in corpus_files(corpus)]
     settings = corpus.model_dump(mode="json", exclude={"source", "target", "path", "weight"})
     return {**settings, "files": hashes}

@@ -7,20 +7,23 @@ remembered, and with subword dropout the distinct words). This file knows how a 
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.config.data import DataConfig
+from heedful.config.data import DataConfig, ShardCorpus
+from heedful.data.addresses import find_shards, is_remote
 from heedful.data.arrow_files import Column, arrow_writer
 from heedful.data.encoding_worker import EncodingSetup, block_message, encoded_block, setup_message
 from heedful.data.filters import FilterReport, SeenBefore
+from heedful.data.opening import is_compressed
 from heedful.data.pair_encoding import BlockOfCorpus, EncodedBlock, Making, WordsOfBlock, selected
-from heedful.data.processes import num_cores, start_workers
-from heedful.data.readers import corpus_files, is_compressed, read_blocks
+from heedful.data.processes import Message, Start, num_cores, start_workers
+from heedful.data.readers import Block, corpus_files, read_blocks
 from heedful.files import write_new
 from heedful.text.subword_dropout import build_table
 from heedful.text.subwords import Subwords
@@ -33,6 +36,9 @@ STORE = "store.json"
 SEGMENTS_AT_ONCE = 1 << 16
 _WORTH_PROCESSES = 1 << 24
 """Bytes of text that take longer to encode than processes take to start: about 70,000 pairs."""
+
+_WARM_UP_LINES = 2048
+"""Encoded by one process before the others are forked from it, so that each need not learn the frequent words."""
 
 
 class Dropout(Protocol):
@@ -66,11 +72,12 @@ def fill_store(
     if num_processes is None:
         num_processes = num_cores() if _num_bytes(data) > _WORTH_PROCESSES else 1
     words = None if dropout is None else {side: _Words(tokenizer, side) for side in SEGMENTS}
-    blocks = _blocks(data, tokenizer)
+    blocks = blocks_of(data, tokenizer)
     if num_processes == 1:
         reports = _write_pairs(folder, data, map(setup.make().encode, blocks), words)
     else:
-        with start_workers("heedful.data.encoding_worker", setup_message(setup), num_processes) as workers:
+        start = Start("heedful.data.encoding_worker", setup_message(setup))
+        with start_workers(start, num_processes, warm_up=_warm_up(data, tokenizer)) as workers:
             answers = workers.map(map(block_message, blocks))
             reports = _write_pairs(folder, data, map(encoded_block, answers), words)
     if words and dropout:
@@ -83,11 +90,22 @@ def fill_store(
 
 def _num_bytes(data: DataConfig) -> int:
     """Return how much there is to read, compressed files as what they may hold."""
+    shards = [find_shards(corpus.path) for corpus in data.train if isinstance(corpus, ShardCorpus)]
+    if any(map(is_remote, chain.from_iterable(shards))):
+        return _WORTH_PROCESSES + 1
     paths = [path for corpus in data.train for path in corpus_files(corpus)]
     return sum(path.stat().st_size * (4 if is_compressed(path) else 1) for path in paths if path.is_file())
 
 
-def _blocks(data: DataConfig, tokenizer: Tokenizer) -> Iterator[BlockOfCorpus]:
+def _warm_up(data: DataConfig, tokenizer: Tokenizer) -> Message:
+    """Return the first lines of the first corpus: who encodes them knows the frequent words."""
+    given = next(blocks_of(data, tokenizer))
+    beginning = tuple(b"\n".join(raw.split(b"\n")[:_WARM_UP_LINES]) for raw in given.block.files)
+    return block_message(replace(given, block=Block(given.block.first_line, beginning)))
+
+
+def blocks_of(data: DataConfig, tokenizer: Tokenizer) -> Iterator[BlockOfCorpus]:
+    """Yield the training corpora in blocks that depend on their files alone."""
     for number, corpus in enumerate(data.train):
         languages = corpus.source_language or data.source_language, corpus.target_language or data.target_language
         for block in read_blocks(corpus):

@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 import numpy as np
 
-from heedful.data.processes import Message, num_cores, serve, start_workers
+from heedful.data.processes import Message, Start, num_cores, serve, start_workers
 from heedful.text.encoded_words import EncodedWords, Joined
 from heedful.text.tokenizer import Tokenizer
 
@@ -18,6 +18,9 @@ Side = Literal["source", "target"]
 _BLOCK_CHARACTERS = 1 << 20
 _WORTH_PROCESSES = 1 << 24
 """Characters that take longer to encode than processes take to start."""
+
+_WARM_UP = 256
+"""Texts that one process encodes before the others are forked from it: it knows the frequent words then."""
 
 
 def encode_texts(
@@ -34,7 +37,8 @@ def encode_texts(
         parts: list[Joined] = [encoder.encode(block) for block in _blocks(texts)]
     else:
         setup = Message({"side": side}, (tokenizer.to_json().encode(),))
-        with start_workers("heedful.data.text_encoding", setup, num_processes) as workers:
+        start, first = Start("heedful.data.text_encoding", setup), _message(next(_blocks(texts), [])[:_WARM_UP])
+        with start_workers(start, num_processes, warm_up=first) as workers:
             parts = [_joined(answer) for answer in workers.map(map(_message, _blocks(texts)))]
     nothing = np.zeros(0, dtype=np.int32)
     return (

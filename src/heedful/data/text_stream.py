@@ -13,8 +13,8 @@ import torch
 
 from heedful.config.language_modeling import SplitFile, TextData, TextFiles
 from heedful.data.batch import SegmentBatch
+from heedful.data.opening import open_bytes
 from heedful.data.paths import resolve_data_path
-from heedful.data.readers import open_bytes
 from heedful.errors import DataError, UserError, nearest
 from heedful.text.symbols import Ids
 

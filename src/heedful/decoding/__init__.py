@@ -3,6 +3,7 @@
 from heedful.decoding.beam import beam_search
 from heedful.decoding.drafting import Drafter, Guessing, Lookup, OwnGuesses
 from heedful.decoding.ensemble import Ensemble
+from heedful.decoding.fertile import Fertile
 from heedful.decoding.generation import Generator, Stepwise, batch_tokens_of, searched_model
 from heedful.decoding.greedy import greedy_search
 from heedful.decoding.hypothesis import FinishReason, Hypothesis
@@ -25,6 +26,7 @@ __all__ = [
     "Drafter",
     "Ensemble",
     "Extendable",
+    "Fertile",
     "FinishReason",
     "Generator",
     "Guessing",

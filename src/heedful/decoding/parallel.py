@@ -6,7 +6,7 @@ sampling, a recorder) the same model is searched step by step.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -32,6 +32,31 @@ class ParallelWriter(Decodable[Any], Protocol):
         """
 
 
+Fate = Literal["written", "repeat", "blank", "end", "unread"]
+"""What a position comes to: a token, more of the token before, nothing, the end, or nothing because of the end."""
+
+
+def fates_of(token_ids: Sequence[int], blank_id: int, eos_id: int, cap: int) -> list[Fate]:
+    """Say what becomes of each position of a row when it is collapsed to at most `cap` tokens."""
+    fates: list[Fate] = []
+    said, num_written, is_over = blank_id, 0, False
+    for token in token_ids:
+        if is_over:
+            fates.append("unread")
+        elif token == blank_id:
+            fates.append("blank")
+        elif token == said:
+            fates.append("repeat")
+        elif token == eos_id or num_written == cap:
+            fates.append("end")
+            is_over = True
+        else:
+            fates.append("written")
+            num_written += 1
+        said = token
+    return fates
+
+
 @dataclass(frozen=True)
 class Parallel:
     """A `Generator` that has its model write everything at once."""
@@ -44,7 +69,7 @@ class Parallel:
         request.check_batch(len(source_ids))
         if not request.max_lengths:
             return []
-        if _needs_steps(request):
+        if needs_steps(request):
             return Stepwise(self.model).generate(source_ids, source_mask, request)
         request.before_step()
         written = self.model.write(source_ids, source_mask, forbidden_ids=request.forbidden_ids)
@@ -64,28 +89,24 @@ class Parallel:
         """
         tokens: list[int] = []
         token_log_probs: list[float] = []
-        waiting, said = 0.0, self.model.blank_id
-        for token, log_prob, is_real in zip(ids, log_probs, real, strict=True):
-            if not is_real:
-                break
-            if token == self.model.blank_id:
-                waiting += log_prob
-            elif token == said:
-                token_log_probs[-1] += log_prob
-            else:
-                if token == request.eos_id or len(tokens) == cap:
-                    waiting += log_prob
-                    break
+        waiting = 0.0
+        fates = fates_of(ids[: sum(real)], self.model.blank_id, request.eos_id, cap)
+        for fate, token, log_prob in zip(fates, ids, log_probs, strict=False):
+            if fate == "written":
                 tokens.append(token)
                 token_log_probs.append(waiting + log_prob)
                 waiting = 0.0
-            said = token
+            elif fate == "repeat":
+                token_log_probs[-1] += log_prob
+            elif fate != "unread":
+                waiting += log_prob
         if len(tokens) == cap:
             return finish(tokens, token_log_probs, "length", length_penalty=request.length_penalty)
         return finish(tokens, [*token_log_probs, waiting], "eos", length_penalty=request.length_penalty)
 
 
-def _needs_steps(request: SearchRequest) -> bool:
+def needs_steps(request: SearchRequest) -> bool:
+    """Say whether what is asked for is found step by step only."""
     return (
         request.n_best > 1
         or request.way is not None

@@ -56,6 +56,9 @@ class Round:
     written: tuple[int, ...]
     """What was written: those, and the model's own choice after them."""
 
+    log_probs: tuple[float, ...]
+    """One for each of `written`."""
+
 
 @dataclass(frozen=True)
 class Speculative:
@@ -184,9 +187,10 @@ class _Search:
                 self.request.on_tokens(number, news)
             if self.rules.on_round is not None:
                 guessed = tuple(token_id for token_id in guesses[row] if token_id != NOTHING)
-                written = tuple(chosen[row][: num_right[row] + 1])
+                end = int(num_right[row]) + 1
+                written = tuple(chosen[row][:end])
                 assert list(written[: len(path.token_ids) - begin]) == path.token_ids[begin:]
-                self.rules.on_round(Round(number, guessed, int(num_right[row]), written))
+                self.rules.on_round(Round(number, guessed, end - 1, written, tuple(log_probs[row][:end])))
         return num_right
 
     def check_greedy(

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from heedful.errors import UserError
 from heedful.insight.ablation import head_changes
 from heedful.insight.attribution import attribute
 from heedful.insight.classification_trace import trace_classification
+from heedful.insight.parallel_trace import has_steps, parallel_lines, parallel_payload, refinement_payload
 from heedful.insight.payload import to_payload
 from heedful.insight.terminal import label_lines, reading_lines, translation_lines
 from heedful.insight.text_trace import trace_text
@@ -61,14 +63,21 @@ class Explanation:
 def _explain_translation(translator: Translator, text: str, request: ExplainRequest) -> Explanation:
     asked = TranslationRequest(request.source_language, request.target_language, glossary=request.glossary)
     (plan,) = translator.plan([text], asked)
+    if not has_steps(translator):
+        if request.hypothesis is not None:
+            raise UserError("A hypothesis must be left out: this model writes all positions at once.")
+        payload = parallel_payload(translator, plan, sentence=request.sentence)
+        told = tuple(warning["message"] for warning in payload["warnings"])
+        return Explanation(payload["target"]["text"], payload, parallel_lines(payload), told)
     trace = trace_translation(
         translator, plan, beam_size=request.beam_size, sentence=request.sentence, hypothesis=request.hypothesis
     )
     attribution = attribute(translator.readable_model, trace)
     changes = head_changes(translator, trace)
+    payload = to_payload(trace, attribution=attribution, changes=changes)
     return Explanation(
         trace.text,
-        to_payload(trace, attribution=attribution, changes=changes),
+        {**payload, "refinement": refinement_payload(translator, plan, sentence=request.sentence)},
         translation_lines(trace, attribution, changes),
         tuple(str(warning) for warning in trace.warnings),
     )

@@ -20,6 +20,7 @@ from heedful.models.attention_weights import Floats
 
 _PAGES = {
     "heedful-trace": ("explained.js", ("page.css",)),
+    "heedful-parallel": ("explained_parallel.js", ("page.css",)),
     "heedful-classification": ("explained_labels.js", ("page.css", "tasks.css")),
     "heedful-reading": ("explained_text.js", ("page.css", "tasks.css")),
 }

@@ -40,6 +40,7 @@ def to_payload(
         source=SimpleNamespace(text=trace.source, language=trace.source_language, tokens=trace.source_tokens),
         target=SimpleNamespace(text=trace.text, language=trace.target_language, tokens=trace.target_tokens),
         inputs=trace.input_tokens,
+        fertilities=trace.fertilities,
         log_prob=trace.log_prob,
         forced_log_prob=trace.forced_log_prob,
         score=trace.score,
@@ -51,6 +52,7 @@ def to_payload(
         warnings=trace.warnings,
         steps=trace.steps,
         beam=trace.beam,
+        guesses=trace.guesses,
         attention=[
             SimpleNamespace(
                 name=use.name,

@@ -20,6 +20,7 @@ from heedful.decoding.length_penalty import penalty_of
 from heedful.errors import HeedfulError, UserError
 from heedful.insight.beam_tree import BeamTree, grow_tree
 from heedful.insight.forced_pair import NO_NUMBERS, ForcedPair, check_ids, check_length, read_tokens, written_tokens
+from heedful.insight.guesses import Guesses, follow_guesses
 from heedful.models.attention_weights import Floats, check_name, check_place, forced_pass, uses_by_name
 from heedful.models.interfaces import EncoderDecoder, Side
 from heedful.tasks.device import on_one_thread
@@ -95,6 +96,10 @@ class Trace(ForcedPair):
     forced_log_prob: float
     """The log-probability by the pass the weights come from."""
 
+    fertilities: tuple[int, ...] | None = None
+    """How many target tokens each of `source_tokens` stands for, where the model counts: `input_tokens` are then copies
+    of the source."""
+
     engine: Literal["float", "int8"] = "float"
     """What searched; see the head of this file for how the weights of an int8 engine are read."""
 
@@ -104,6 +109,9 @@ class Trace(ForcedPair):
 
     sentence: int = 0
     """Which of them, from 0."""
+
+    guesses: Guesses | None = None
+    """How the greedy translation is written with guesses; None where nothing can be guessed, or terms must be there."""
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -169,7 +177,7 @@ def trace_translation(
     model is made to write this text. With `prefix_ids` the search goes on from these tokens. `beam_size` is as in
     `Translator.translate`.
     """
-    reading = _read(translator, plan, sentence, beam_size)
+    reading = read_unit(translator, plan, sentence, beam_size)
     model = translator.readable_model
     if hypothesis is not None:
         if prefix_ids:
@@ -194,7 +202,9 @@ def trace_translation(
         forced=seen.forced,
     )
     doubts = () if prefix_ids else translator.translated(reading.unit, [found]).warnings
-    return replace(_trace(translator, model, reading, found, tree, doubts), num_forced=len(prefix_ids))
+    trace = _trace(translator, model, reading, found, tree, doubts)
+    guesses = None if reading.unit.wishes.terms else follow_guesses(translator, reading.unit.source_ids, prefix_ids)
+    return replace(trace, num_forced=len(prefix_ids), guesses=guesses)
 
 
 class _Seen(NamedTuple):
@@ -209,7 +219,7 @@ def _search(
     translator: Translator, unit: Unit, beam_size: int, prefix_ids: Sequence[int], forced: Collection[int]
 ) -> _Seen:
     recorder = StepList()
-    found = translator.hypothesis(unit.source_ids, beam_size=beam_size, prefix_ids=prefix_ids, recorder=recorder)
+    found = translator.hypothesis(unit.read_ids, beam_size=beam_size, prefix_ids=prefix_ids, recorder=recorder)
     return _Seen(found, recorder.steps, forced)
 
 
@@ -221,7 +231,7 @@ def _search_terms(translator: Translator, unit: Unit, beam_size: int) -> _Seen:
     """
     wanted = translator.search_units([unit], TranslationRequest(beam_size=beam_size))[0][0]
     recorder, terms = StepList(), unit.wishes.term_ids(translator.tokenizer)
-    found = translator.hypothesis(unit.source_ids, beam_size=beam_size, terms=terms, recorder=recorder)
+    found = translator.hypothesis(unit.read_ids, beam_size=beam_size, terms=terms, recorder=recorder)
     if found.token_ids == wanted.token_ids:
         return _Seen(found, recorder.steps)
     forced = _places_of(terms, wanted.token_ids)
@@ -243,7 +253,7 @@ def _places_of(terms: Sequence[Term], token_ids: Sequence[int]) -> set[int]:
     return {place for start, length in starts for place in range(start, start + length)}
 
 
-def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int | None) -> _Reading:
+def read_unit(translator: Translator, plan: TextPlan, sentence: int, beam_size: int | None) -> _Reading:
     """Take one sentence of a plan, by way of a third language as far as its last step; refuse what cannot be shown."""
     units, route = plan.units, plan.route
     if not plan.text.strip():
@@ -278,11 +288,15 @@ def _read(translator: Translator, plan: TextPlan, sentence: int, beam_size: int 
         warnings = (*warnings, OutputWarning("stand_ins", message))
     if unit.masked.text != unit.text or not unit.source_ids:
         (ids,) = translator.planner.encode([unit.text], unit.steps[:1])
-        masked = Masked(unit.text)
-        unit = Unit(unit.text, tuple(ids), unit.steps, masked=masked, language=unit.language, wishes=unit.wishes)
-    tokens = read_tokens(translator, unit.text, route.target)
+        unit = replace(unit, source_ids=tuple(ids), masked=Masked(unit.text), before="", after="")
+    tokens = read_tokens(translator, _read_text(unit), route.target)
     sentences = tuple(one.text for one in units)
     return _Reading(unit, source_language, route.target, tokens, warnings, sentences, sentence)
+
+
+def _read_text(unit: Unit) -> str:
+    """Return what is read for a unit: itself, after its context where it has one."""
+    return unit.text if unit.context is None else f"{unit.context.text} {unit.text}"
 
 
 def forced_log_probs(
@@ -297,11 +311,20 @@ def forced_log_probs(
     return log_probs[0], {kind: tensor[:, 0] for kind, tensor in weights.items()}
 
 
+def copied_places(
+    translator: Translator, model: EncoderDecoder, source_ids: Sequence[int], length: int
+) -> list[int] | None:
+    """Say which source token each position of an output reads, where the model copies its source."""
+    places = model.copied(torch.tensor([list(source_ids)], device=translator.device), length)
+    found: list[int] | None = None if places is None else places[0].tolist()
+    return found
+
+
 def _force(translator: Translator, model: EncoderDecoder, reading: _Reading, text: str) -> Hypothesis:
     """Make a hypothesis of a given text."""
     output_ids = translator.tokenizer.encode_target(without_surrogates(text))
     check_length("The hypothesis", len(output_ids))
-    log_probs, _ = forced_log_probs(translator, model, reading.unit.source_ids, output_ids)
+    log_probs, _ = forced_log_probs(translator, model, reading.unit.read_ids, output_ids)
     values = log_probs[range(len(output_ids)), output_ids].tolist()
     return finish(output_ids[:-1], values, "eos", length_penalty=translator.decoding.length_penalty)
 
@@ -316,20 +339,22 @@ def _trace(
 ) -> Trace:
     tokenizer = translator.tokenizer
     output_ids = [*found.token_ids, tokenizer.eos_id][: len(found.token_log_probs)]
-    log_probs, weights = forced_log_probs(translator, model, reading.unit.source_ids, output_ids)
+    log_probs, weights = forced_log_probs(translator, model, reading.unit.read_ids, output_ids)
     if bool(log_probs.isnan().any()):
         raise HeedfulError(NO_NUMBERS)
     steps = _steps(translator, log_probs, output_ids)
     written = written_tokens(tokenizer, output_ids)
+    copies = copied_places(translator, model, reading.unit.source_ids, len(output_ids))
     assert found.finish_reason != "error", "whoever searched has refused it"
     return Trace(
-        source=reading.unit.text,
+        source=_read_text(reading.unit),
         text=one_line(tokenizer.decode_target(output_ids)),
         source_language=reading.source_language,
         target_language=reading.target_language,
         source_tokens=reading.tokens,
         target_tokens=written[1:],
-        input_tokens=written[:-1],
+        input_tokens=written[:-1] if copies is None else tuple(reading.tokens[place] for place in copies),
+        fertilities=None if copies is None else tuple(copies.count(place) for place in range(len(reading.tokens))),
         log_prob=found.log_prob,
         score=found.log_prob / penalty_of(len(output_ids), translator.decoding.length_penalty),
         finish_reason=found.finish_reason,

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from heedful.config import models as settings
 from heedful.config.language_modeling import LanguageModelConfig
-from heedful.config.models import CtcConfig, TransformerConfig
+from heedful.config.models import CtcConfig, FertilityConfig, TransformerConfig
 from heedful.nn import positions
 from heedful.nn.embedding import TokenEmbedding
 from heedful.nn.layers import DecoderLayer, EncoderLayer
@@ -32,7 +32,9 @@ def build_positions(kind: settings.Positions, dim: int) -> positions.Positions:
             return positions.NoPositions()
 
 
-def build_layer(kind: type[LayerT], config: TransformerConfig | LanguageModelConfig | CtcConfig) -> LayerT:
+def build_layer(
+    kind: type[LayerT], config: TransformerConfig | LanguageModelConfig | CtcConfig | FertilityConfig
+) -> LayerT:
     """Build one layer of a stack."""
     return kind(
         dim=config.dim,

@@ -15,10 +15,18 @@ from heedful.config.language_modeling import (
     RecurrentLanguageModelConfig,
     TransformerXLConfig,
 )
-from heedful.config.models import ConvolutionalConfig, CtcConfig, ModelConfig, RecurrentConfig, TransformerConfig
+from heedful.config.models import (
+    ConvolutionalConfig,
+    CtcConfig,
+    FertilityConfig,
+    ModelConfig,
+    RecurrentConfig,
+    TransformerConfig,
+)
 from heedful.models.ablations import ablate
 from heedful.models.classifier import ClassifierModel
 from heedful.models.convolutional import ConvolutionalModel
+from heedful.models.fertility import FertilityModel
 from heedful.models.interfaces import EncoderDecoder
 from heedful.models.language_model import LanguageModel
 from heedful.models.nonautoregressive import CtcModel
@@ -68,6 +76,10 @@ def construct_model(
                 )
             case CtcConfig():
                 return CtcModel(
+                    config, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size, pad_id=pad_id
+                )
+            case FertilityConfig():
+                return FertilityModel(
                     config, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size, pad_id=pad_id
                 )
 

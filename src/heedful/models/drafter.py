@@ -29,6 +29,9 @@ class DrafterShape:
     num_tokens: int
     """How many of the vocabulary it can guess."""
 
+    num_guesses: int = 3
+    """How many tokens ahead it has learned to guess."""
+
 
 class Drafter(nn.Module):
     """Guesses one token after the other from the state of a model that writes."""

@@ -147,6 +147,13 @@ class EncoderDecoder(nn.Module, ABC):
     def attention_uses(self) -> list[AttentionUse]:
         """List every attention of the model, the layers of a use one after the other, first layer first."""
 
+    def copied(self, source_ids: Tensor, length: int) -> Tensor | None:  # noqa: ARG002 - what families that copy make of it
+        """Say which token of source_ids [1, source_len] each of `length` positions of the decoder reads, [1, length].
+
+        None where it reads what was written before.
+        """
+        return None
+
     def positions(self, side: Side) -> Positions | None:  # noqa: ARG002 - what families with a table make of it
         """Return what tells one side's tokens where they stand; None where reading in order does."""
         return None

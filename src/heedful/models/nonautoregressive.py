@@ -1,9 +1,10 @@
-"""A model that writes all positions at once, by up-sampling the source and collapsing what is written: CTC.
+"""Models that write all positions at once; here the one that up-samples the source and collapses what it writes: CTC.
 
 Encoder, embeddings and positions are the Transformer's; no position of the decoder waits for another. `write` is one
 pass from source tokens to the best token of every position. What such a model says is also a distribution over whole
-outputs, and `start` and `step` give it token by token, so that every search works; `write` is what makes it fast.
-This file knows token ids and masks; it knows no text, no loss and no search.
+outputs, and `start` and `step` give it token by token, so that every search works; `write` is what makes it fast. The
+other family, with fertilities, is fertility.py's. This file knows token ids and masks; it knows no text, no loss and no
+search.
 """
 
 import math
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from heedful.config.models import CtcConfig, SinusoidalPositions
+from heedful.config.models import CtcConfig, FertilityConfig, SinusoidalPositions
 from heedful.models.blocks import build_embeddings, build_layer, build_positions
 from heedful.models.collapsed_prefixes import CollapsedPrefixes
 from heedful.models.interfaces import AttentionUse, EncoderDecoder
@@ -32,14 +33,20 @@ class Written(NamedTuple):
     """True at the positions that a sentence has; those after them are padding."""
 
 
-class CtcModel(EncoderDecoder):
-    """Every source token gets several positions; what they say is collapsed: repeats are one, blanks are none."""
+class ParallelModel(EncoderDecoder):
+    """What models that write all positions at once have in common: all but how the decoder's inputs are made."""
 
-    def __init__(self, config: CtcConfig, *, source_vocab_size: int, target_vocab_size: int, pad_id: int) -> None:
+    def __init__(
+        self,
+        config: CtcConfig | FertilityConfig,
+        decoder: Sequence[nn.Module],
+        *,
+        source_vocab_size: int,
+        target_vocab_size: int,
+    ) -> None:
         super().__init__()
         dim = config.dim
-        self.dim, self.upsampling = dim, config.upsampling
-        self.blank_id = pad_id  # the one symbol that no output has
+        self.dim = dim
         self.source_embedding, self.target_embedding = build_embeddings(
             config.tying, dim, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size
         )
@@ -52,7 +59,7 @@ class CtcModel(EncoderDecoder):
 
         encoder = [build_layer(EncoderLayer, config) for _ in range(config.num_encoder_layers)]
         self.encoder = Encoder(encoder, final_norm())
-        self.decoder = nn.ModuleList([build_layer(DecoderLayer, config) for _ in range(config.num_decoder_layers)])
+        self.decoder = nn.ModuleList(decoder)
         self.decoder_norm = final_norm()
         tied_to = None if config.tying == "none" else self.target_embedding
         self.output_projection = OutputProjection(target_vocab_size, dim, bias=False, tied_to=tied_to)
@@ -65,18 +72,28 @@ class CtcModel(EncoderDecoder):
         memory: Tensor = self.encoder(self.dropout(self.source_positions(vectors)), padding_mask(source_mask))
         return memory
 
-    def refine(self, inputs: Tensor, real: Tensor | None, memory: Tensor, source_mask: Tensor | None) -> Tensor:
+
+class CtcModel(ParallelModel):
+    """Every source token gets several positions; what they say is collapsed: repeats are one, blanks are none."""
+
+    def __init__(self, config: CtcConfig, *, source_vocab_size: int, target_vocab_size: int, pad_id: int) -> None:
+        decoder = [build_layer(DecoderLayer, config) for _ in range(config.num_decoder_layers)]
+        super().__init__(config, decoder, source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size)
+        self.upsampling = config.upsampling
+        self.blank_id = pad_id  # the one symbol that no output has
+
+    def refine(self, inputs: Tensor, real: Tensor | None, memory: Tensor, source_mask: Tensor | None) -> list[Tensor]:
         """Run all positions through the decoder at once, inputs [batch, length, dim], real where real [batch, length].
 
         memory [batch, source_len, dim] and source_mask [batch, source_len] are the encoder's.
-        Returns [batch, length, dim], to be given to `project`.
+        Returns what the positions know after each layer, [batch, length, dim] each, to be given to `project`.
         """
         states = self.dropout(self.target_positions(inputs))
-        mask, memory_mask = padding_mask(real), padding_mask(source_mask)
+        mask, memory_mask, found = padding_mask(real), padding_mask(source_mask), []
         for layer in self.decoder:
             states = layer(states, memory, memory_mask, mask, causal=False)
-        refined: Tensor = states if self.decoder_norm is None else self.decoder_norm(states)
-        return refined
+            found.append(states if self.decoder_norm is None else self.decoder_norm(states))
+        return found
 
     @torch.no_grad()
     def write(self, source_ids: Tensor, source_mask: Tensor | None, *, forbidden_ids: Sequence[int] = ()) -> Written:
@@ -128,7 +145,7 @@ class CtcModel(EncoderDecoder):
         if shown is not None:
             token_ids, where = shown
             inputs = torch.where(where.unsqueeze(-1), self.target_embedding(token_ids), inputs)
-        states = self.refine(inputs, real, memory, source_mask)
+        states = self.refine(inputs, real, memory, source_mask)[-1]
         return states, torch.ones(states.shape[:2], dtype=torch.bool, device=states.device) if real is None else real
 
     def distributions(self, source_ids: Tensor, source_mask: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -152,6 +152,7 @@ class StreamRequest(WithTexts):
     target: Code
     model: ModelId | None = None
     beam: int | None = Field(None, ge=1, le=MAX_BEAM, description="With 1, every token is told as it is written.")
+    glossary: Terms = Field([])
 
 
 class DetectRequest(WithTexts):
@@ -210,6 +211,14 @@ class DetectedLanguage(Message):
     confidence: float
 
 
+class TermPlace(Message):
+    """A term of the glossary that a text has, and where its translation has what it becomes, by its characters."""
+
+    source: str
+    start: int
+    end: int
+
+
 class Details(Message):
     """What is known about the translation of one unit of a text: a sentence, or a part of a long one."""
 
@@ -221,6 +230,7 @@ class Details(Message):
     word_confidences: list[float] | None
     finish_reason: str
     warnings: list[dict[str, str]]
+    terms: list[TermPlace]
 
 
 class WordAlignment(Message):
@@ -312,7 +322,7 @@ class ServedModel(Message):
     """Of a classifier."""
 
     beam: int | None
-    """Of a translator: hypotheses kept per sentence, where a request does not say it."""
+    """Of a translator that searches: hypotheses kept per sentence, where a request does not say it."""
 
     reliability: dict[str, list[dict[str, float]]]
     """Of a translator, for each direction: how many words were said to be how sure, and how many of them were right."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from heedful.decoding import Parallel
 from heedful.decoding.continuation import SamplingRequest
 from heedful.insight.wire import to_json
 from heedful.serving.answers import (
@@ -50,11 +51,13 @@ from heedful.serving.rendering import (
 from heedful.serving.routing import Api, EventStream, Server, ending_with_error
 from heedful.serving.trace_routes import add_other_traces, add_traces
 from heedful.serving.translating import SentenceDone, TranslationEngine, Written
-from heedful.serving.wanted import wanted_by
+from heedful.serving.wanted import glossary_of, wanted_by
 from heedful.serving.workplace import Workplace
 from heedful.serving.writing import Piece, WritingEngine
+from heedful.tasks.translation.glossary import Glossary
 from heedful.tasks.translation.request import TranslationRequest
 from heedful.tasks.translation.translated import about_the_way, assemble_all
+from heedful.tasks.translation.translator import Translator
 from heedful.text.language_detection import detect
 
 
@@ -138,7 +141,7 @@ def _add_own(api: Api) -> None:
         text so far. The last event is `done`, with the whole text, or `error`.
         """
         source = None if asked.source == "auto" else asked.source
-        wanted = TranslationRequest(source, asked.target, asked.beam)
+        wanted = TranslationRequest(source, asked.target, asked.beam, glossary=glossary_of(asked.glossary))
         engine = server.engines.find_translator(asked.model, wanted)
         (plan,) = await server.preparation.prepare(
             lambda: engine.translator.planner.plan([asked.q], wanted), len(asked.q)
@@ -146,7 +149,7 @@ def _add_own(api: Api) -> None:
         events = engine.stream(plan, wanted)
         about = to_json(about_the_way(plan))
         first = await anext(events, None)  # a refusal comes before the first event, with its own status
-        return EventStream(ending_with_error(_told(first, events, about)))
+        return EventStream(ending_with_error(_told(first, events, about, wanted.glossary)))
 
 
 def _add_other_tasks(api: Api) -> None:
@@ -199,13 +202,16 @@ def _add_operations(api: Api) -> None:
 
 
 async def _told(
-    first: Written | SentenceDone | None, rest: AsyncIterator[Written | SentenceDone], about: Any
+    first: Written | SentenceDone | None,
+    rest: AsyncIterator[Written | SentenceDone],
+    about: Any,
+    glossary: Glossary,
 ) -> AsyncIterator[bytes]:
     """Write the events of a translation, and in the end what is to be said `about` all of it."""
     texts: list[str] = []
     event = first
     while event is not None:
-        yield stream_event(event, len(texts))
+        yield stream_event(event, len(texts), glossary)
         if isinstance(event, SentenceDone):
             texts.append(event.before + event.unit.text)
         event = await anext(rest, None)
@@ -223,6 +229,10 @@ async def _written(first: Piece | None, rest: AsyncIterator[Piece]) -> AsyncIter
     yield server_sent("done", {"text": "".join(texts)})
 
 
+def _beam_of(translator: Translator) -> int | None:
+    return None if isinstance(translator.generator, Parallel) else translator.decoding.beam_size
+
+
 def _served(engine: Workplace) -> dict[str, Any]:
     pairs = engine.translator.directions.pairs if isinstance(engine, TranslationEngine) else ()
     labels = engine.classifier.labels if isinstance(engine, LabellingEngine) else ()
@@ -231,6 +241,6 @@ def _served(engine: Workplace) -> dict[str, Any]:
         "task": engine.task,
         "directions": [list(pair) for pair in pairs],
         "labels": list(labels),
-        "beam": engine.translator.decoding.beam_size if isinstance(engine, TranslationEngine) else None,
+        "beam": _beam_of(engine.translator) if isinstance(engine, TranslationEngine) else None,
         "reliability": reliability_of(engine.translator) if isinstance(engine, TranslationEngine) else {},
     }

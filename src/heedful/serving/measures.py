@@ -1,13 +1,20 @@
 """What the server counts, in the words of Prometheus.
 
-Labels have few values: a route of ours, a status, a model's id. Nothing a client writes becomes a label.
+Labels have few values: a route of ours, a status, a model's id. Nothing a client writes becomes a label. Where several
+processes serve one port, prometheus_client adds up what they count, in the folder of its environment variable.
 """
 
+import os
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from heedful.serving.engines import Engines
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""Where processes put what they count, as prometheus_client has it: it must be known when that is imported."""
+
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
@@ -33,9 +40,19 @@ class Measures:
         self._abandoned = Counter(
             "heedful_abandoned_items", "Texts nobody waited for any more.", ["model"], registry=self._registry
         )
-        self._waiting = Gauge("heedful_queued_items", "Texts in the queue.", ["model"], registry=self._registry)
+        self._waiting = Gauge(
+            "heedful_queued_items",
+            "Texts in the queue.",
+            ["model"],
+            registry=self._registry,
+            multiprocess_mode="livesum",
+        )
         self._waiting_tokens = Gauge(
-            "heedful_queued_tokens", "Tokens in the queue.", ["model"], registry=self._registry
+            "heedful_queued_tokens",
+            "Tokens in the queue.",
+            ["model"],
+            registry=self._registry,
+            multiprocess_mode="livesum",
         )
 
     def on_request(self, route: str, status: int, seconds: float) -> None:
@@ -61,7 +78,11 @@ class Measures:
         for engine in engines:
             self._waiting.labels(engine.id).set(engine.queue.num_waiting)
             self._waiting_tokens.labels(engine.id).set(engine.queue.num_waiting_tokens)
-        return generate_latest(self._registry)
+        if FOLDER not in os.environ:
+            return generate_latest(self._registry)
+        together = CollectorRegistry()
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return generate_latest(together)
 
 
 class ModelMeasures:

@@ -73,7 +73,18 @@ class Settings:
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
     """Serve until a signal ends it."""
-    listener = _listen(settings.host, settings.port)  # before the models, so that a taken port is known at once
+    listener = listen(settings.host, settings.port)  # before the models, so that a taken port is known at once
+    serve_at(listener, settings, say)
+
+
+def serve_at(
+    listener: socket.socket,
+    settings: Settings,
+    say: Callable[[str], None],
+    *,
+    on_ready: Callable[[], None] | None = None,
+) -> None:
+    """Serve at a port that was taken already; with `on_ready`, which is called then, others listen there as well."""
     limit = settings.limits.max_suggestions_bytes
     suggestions = None if settings.suggestions is None else Suggestions(settings.suggestions, limit)
     measures = Measures()
@@ -90,8 +101,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         say=say,
         beside=[checkpoints, preparation],
     )
-    host, port = listener.getsockname()[:2]
-    name = f"[{host}]" if ":" in host else host
+    name, port = name_of(listener)
+    host = name.strip("[]")
     if not ipaddress.ip_address(host).is_loopback and settings.access.api_key is None:
         say(f"warning: everybody who reaches {name}:{port} can use this server. Ask for a key with --api-key.")
     needs_key = settings.access.api_key is not None
@@ -119,7 +130,15 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     gc.set_threshold(*gc.get_threshold()[:2], _ROUNDS_BETWEEN_FULL_COLLECTIONS)
     address = f"http://{name}:{port}/"
     said = f"Serving {', '.join(engines.ids)} at {address} (open it in a browser; API: /docs). Ctrl-C ends it."
-    _DrainingServer(config, engines, settings.limits, partial(say, said)).run(sockets=[listener])
+    server = _DrainingServer(config, engines, settings.limits, on_ready or partial(say, said))
+    server.is_among_others = on_ready is not None
+    server.run(sockets=[listener])
+
+
+def name_of(listener: socket.socket) -> tuple[str, int]:
+    """Return host and port as they stand in an address."""
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]" if ":" in host else host, port
 
 
 def _yield_to_this_thread() -> None:
@@ -131,7 +150,12 @@ def _yield_to_this_thread() -> None:
 
 
 class _DrainingServer(uvicorn.Server):
-    """Uvicorn's server, which goes on listening while it drains: who comes then is told to come again."""
+    """Uvicorn's server, which goes on listening while it drains: who comes then is told to come again.
+
+    One that `is_among_others` leaves the port to them instead, and parts from clients that ask nothing at the moment.
+    """
+
+    is_among_others = False
 
     def __init__(self, config: uvicorn.Config, engines: Engines, limits: Limits, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -147,7 +171,8 @@ class _DrainingServer(uvicorn.Server):
         # asyncio accepts as many at once as may wait to be accepted: too many before the first of them is counted.
         for listener in sockets or ():
             listener.listen(_BACKLOG)
-        asyncio.get_running_loop().set_exception_handler(self._tell_of_failure)
+        self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(self._tell_of_failure)
         self._on_ready()
 
     def _tell_of_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -163,20 +188,31 @@ class _DrainingServer(uvicorn.Server):
         """Begin to drain, or, told a second time, end at once."""
         if self._drain_until is None:
             self._drain_until = time.monotonic() + self._limits.drain_seconds
-            self._engines.drain()
+            if self.is_among_others:
+                self._loop.call_soon_threadsafe(self._leave_to_others)
+            else:
+                self._engines.drain()
             self._captured_signals.append(sig)
         else:
             self._drain_until = 0.0
             self.force_exit = True
 
+    def _leave_to_others(self) -> None:
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()  # at once where nothing is asked, else after the answer
+
     async def on_tick(self, counter: int) -> bool:
         """Say whether the server may end now."""
         if self._drain_until is not None:
-            self.should_exit = self._engines.is_idle or time.monotonic() >= self._drain_until
+            is_idle = not self.server_state.connections if self.is_among_others else self._engines.is_idle
+            self.should_exit = is_idle or time.monotonic() >= self._drain_until
         return await super().on_tick(counter)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Take a port."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.socket(family, socket.SOCK_STREAM)

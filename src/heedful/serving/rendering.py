@@ -8,8 +8,10 @@ from typing import Any
 from heedful.insight.wire import to_json
 from heedful.serving.answers import TranslateRequest
 from heedful.serving.translating import SentenceDone, Written
+from heedful.serving.wanted import glossary_of
 from heedful.serving.writing import Piece
 from heedful.tasks.classification.classifier import Classification
+from heedful.tasks.translation.glossary import NO_TERMS, Glossary
 from heedful.tasks.translation.translated import TranslatedUnit, Translation
 from heedful.tasks.translation.translator import Translator
 from heedful.tasks.translation.word_alignment import alignment_of
@@ -25,7 +27,8 @@ def answer_of(asked: TranslateRequest, done: Sequence[Translation]) -> dict[str,
     if asked.source == "auto":
         answer["detectedLanguage"] = [_detected(one) for one in done]
     if asked.details:
-        answer["details"] = [[_details(unit) for unit in one.units] for one in done]
+        glossary = glossary_of(asked.glossary)
+        answer["details"] = [[_details(unit, glossary) for unit in one.units] for one in done]
     if asked.details or asked.check:
         answer["warnings"] = [to_json(one.warnings) for one in done]
     if asked.alignment:
@@ -33,8 +36,8 @@ def answer_of(asked: TranslateRequest, done: Sequence[Translation]) -> dict[str,
     return {name: values[0] for name, values in answer.items()} if isinstance(asked.q, str) else answer
 
 
-def stream_event(event: Written | SentenceDone, number: int) -> bytes:
-    """Write one event of a stream; `number` counts the sentences."""
+def stream_event(event: Written | SentenceDone, number: int, glossary: Glossary = NO_TERMS) -> bytes:
+    """Write one event of a stream; `number` counts the sentences, `glossary` is what was asked for."""
     if isinstance(event, Written):
         return server_sent("token", {"sentence": number, "token": event.token, "text": event.text})
     content = {
@@ -43,6 +46,8 @@ def stream_event(event: Written | SentenceDone, number: int) -> bytes:
         "text": event.unit.text,
         "warnings": to_json(event.unit.warnings),
     }
+    if glossary.entries:
+        content["terms"] = to_json(glossary.places_in(event.unit.source, event.unit.text))
     return server_sent("sentence", content)
 
 
@@ -113,7 +118,7 @@ def _alignment(one: Translation) -> Any:
     return to_json(SimpleNamespace(**alignment_of(one).as_dict()), digits=None)
 
 
-def _details(unit: TranslatedUnit) -> Any:
+def _details(unit: TranslatedUnit, glossary: Glossary) -> Any:
     best = unit.alternatives[0]
     details = SimpleNamespace(
         source=unit.source,
@@ -124,6 +129,7 @@ def _details(unit: TranslatedUnit) -> Any:
         word_confidences=_word_confidences(unit),
         finish_reason=best.finish_reason,
         warnings=unit.warnings,
+        terms=glossary.places_in(unit.source, best.text),
     )
     return to_json(details, digits=None)
 

@@ -16,6 +16,7 @@ from heedful.insight.attention_cell import open_cell
 from heedful.insight.attribution import attribute
 from heedful.insight.classification_trace import trace_classification
 from heedful.insight.forced_pair import ForcedPair, forced_pair
+from heedful.insight.parallel_trace import has_steps, parallel_payload, refinement_payload
 from heedful.insight.payload import to_payload
 from heedful.insight.text_trace import trace_text
 from heedful.insight.trace import trace_translation
@@ -55,20 +56,7 @@ def add_traces(api: Api) -> None:
         _check_length(asked.q + (asked.hypothesis or ""), server)
         languages = _wanted(asked)
 
-        def inspect(translator: Translator, _: Check) -> dict[str, Any]:
-            (plan,) = translator.plan([asked.q], languages)
-            return to_payload(
-                trace_translation(
-                    translator,
-                    plan,
-                    beam_size=asked.beam,
-                    sentence=asked.sentence,
-                    hypothesis=asked.hypothesis,
-                    prefix_ids=asked.prefix_ids or (),
-                )
-            )
-
-        return await _look(server, asked, inspect, languages)
+        return await _look(server, asked, lambda translator, _: _traced(translator, asked, languages), languages)
 
     @api.post("/api/trace/attribution", TracedRequest, work=TranslationEngine)
     async def attribution(asked: TracedRequest) -> Response:
@@ -191,6 +179,25 @@ def _wanted(asked: TraceRequest) -> TranslationRequest:
         raise BadRequestError("`glossary` must not be given with `hypothesis` or `prefixIds`.")
     source = None if asked.source == "auto" else asked.source
     return TranslationRequest(source, asked.target, glossary=glossary_of(asked.glossary))
+
+
+def _traced(translator: Translator, asked: TraceRequest, languages: TranslationRequest) -> dict[str, Any]:
+    """Trace what is asked for, with steps or without, as the model writes."""
+    (plan,) = translator.plan([asked.q], languages)
+    if not has_steps(translator):
+        if asked.hypothesis or asked.prefix_ids:
+            raise BadRequestError("`hypothesis` and `prefixIds` must be left out: this model writes all at once.")
+        return parallel_payload(translator, plan, sentence=asked.sentence)
+    trace = trace_translation(
+        translator,
+        plan,
+        beam_size=asked.beam,
+        sentence=asked.sentence,
+        hypothesis=asked.hypothesis,
+        prefix_ids=asked.prefix_ids or (),
+    )
+    refinement = refinement_payload(translator, plan, sentence=asked.sentence)
+    return {**to_payload(trace), "refinement": refinement}
 
 
 def _pair(translator: Translator, asked: TracedRequest) -> ForcedPair:

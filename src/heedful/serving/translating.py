@@ -55,7 +55,7 @@ class TranslationEngine(Workplace):
         """Translate the units of planned texts together with whatever else is waiting; raises `RefusedError`."""
         units = (unit for plan in plans for unit in plan.units)
         key = request.after_planning()
-        return await self.results([self.item(key, unit, len(unit.source_ids)) async for unit in unhurried(units)])
+        return await self.results([self.item(key, unit, len(unit.read_ids)) async for unit in unhurried(units)])
 
     async def stream(self, plan: TextPlan, request: TranslationRequest) -> AsyncIterator[Written | SentenceDone]:
         """Translate a planned text and yield each sentence when it is done; greedy search also tells its tokens.
@@ -74,7 +74,7 @@ class TranslationEngine(Workplace):
         items = []
         async for unit in unhurried(plan.units):
             heard.append(asyncio.Queue())
-            items.append(self.item(self._told(key, heard[-1]) if is_told else key, unit, len(unit.source_ids)))
+            items.append(self.item(self._told(key, heard[-1]) if is_told else key, unit, len(unit.read_ids)))
         self.submit(items)
         try:
             rest = zip(items, heard, strict=True)
@@ -101,8 +101,9 @@ class TranslationEngine(Workplace):
         loop = asyncio.get_running_loop()
 
         def work(unit: Unit, is_abandoned: IsAbandoned) -> TranslatedUnit:
-            # Through a third language, or with parts that must not change, what is written first may not be the result.
-            is_final = len(unit.steps) == 1 and len(unit.readings) == 1
+            # Through a third language, with parts that must not change or with terms, what is written first may not
+            # be the result.
+            is_final = len(unit.steps) == 1 and len(unit.readings) == 1 and not unit.wishes.terms
             speller = _Speller(self.translator, loop, ear) if is_final else None
             return self._search(request, [unit], is_abandoned, speller)[0]
 

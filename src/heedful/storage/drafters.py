@@ -18,12 +18,18 @@ from heedful.storage.descriptions import Description, TranslatorDescription
 from heedful.storage.quantized_weights import QuantizedWeights
 
 TOKENS = "token_ids"
+GUESSES = "num_guesses"
+_MOST_GUESSES = 32
 
 
 def pack_drafter(drafter: Drafter) -> dict[str, Tensor]:
     """Return the tensors of a drafter as they are stored, such as [dim, dim] in bytes."""
     stored = QuantizedWeights.of({name: it.detach().cpu() for name, it in drafter.named_parameters()}).stored
-    return {**stored, TOKENS: drafter.token_ids.to(torch.int32).cpu()}
+    return {
+        **stored,
+        TOKENS: drafter.token_ids.to(torch.int32).cpu(),
+        GUESSES: torch.tensor([drafter.shape.num_guesses]),
+    }
 
 
 def unpack_drafter(path: Path, stored: Mapping[str, Tensor], description: Description) -> Drafter:
@@ -33,13 +39,16 @@ def unpack_drafter(path: Path, stored: Mapping[str, Tensor], description: Descri
     dim, num_heads = description.model.dim, description.model.num_heads
     tensors = dict(stored)
     token_ids = tensors.pop(TOKENS, torch.empty(0, dtype=torch.int32))
+    num_guesses = int(tensors.pop(GUESSES, torch.tensor([DrafterShape.num_guesses])).flatten()[:1].sum())
     weights = QuantizedWeights(tensors)
     if problem := weights.find_problem():
         raise ModelFolderError(f"{path}: {problem}.")
     hidden, narrow = tensors.get("expand.weight"), tensors.get("narrow.weight")
     if token_ids.dtype != torch.int32 or hidden is None or narrow is None:
         raise ModelFolderError(f"{path} must hold the tensors of a drafter, but does not.")
-    shape = DrafterShape(dim, num_heads, hidden.size(0), narrow.size(0), token_ids.numel())
+    shape = DrafterShape(dim, num_heads, hidden.size(0), narrow.size(0), token_ids.numel(), num_guesses)
+    if not 1 <= num_guesses <= _MOST_GUESSES:
+        raise ModelFolderError(f"{path}: `{GUESSES}` must be between 1 and {_MOST_GUESSES}, but is {num_guesses}.")
     expected = parameter_shapes(lambda: Drafter(shape))
     found = {name: tuple(tensors[name].shape) for name in weights}
     if found != dict(expected):

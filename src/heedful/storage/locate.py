@@ -2,7 +2,7 @@
 
 Wherever a model is asked for, `bundled` names the one that ships with the package for the task at hand, which is
 translation where nothing says otherwise; `bundled-classifier` and `bundled-writer` name the other two everywhere, and
-`lesson-vector`, `lesson-attention` and `lesson-transformer` the small translators of the page's chapters.
+`lesson-vector`, `lesson-attention`, `lesson-transformer` and `lesson-ctc` the small translators of the page's chapters.
 `OWNER/NAME` is one that `heedful get` has fetched; a NAME alone is one of OPUS-MT's. A folder of such a name wins, as
 a path that exists always means itself.
 """
@@ -18,7 +18,7 @@ BUNDLED = "bundled"
 BUNDLED_NAMES = {"translation": BUNDLED, "classification": "bundled-classifier", "language_modeling": "bundled-writer"}
 """What the model that ships for a task is called where nothing says which task is meant."""
 
-LESSONS = {f"lesson-{name}": f"lessons/{name}" for name in ("vector", "attention", "transformer")}
+LESSONS = {f"lesson-{name}": f"lessons/{name}" for name in ("vector", "attention", "transformer", "ctc")}
 """The small translators that ship for the page's chapters, by their names."""
 
 _ASSETS = {"translation": "translator", "classification": "classifier", "language_modeling": "writer"}

@@ -22,7 +22,8 @@ from heedful.data.corpus_faults import CorpusFaults, HeldOut, languages_of, whol
 from heedful.data.labelled import Document, read_documents
 from heedful.data.line_faults import prevailing_language
 from heedful.data.near_duplicates import NearDuplicates
-from heedful.data.readers import open_bytes, read_pairs
+from heedful.data.opening import open_bytes
+from heedful.data.readers import read_pairs
 from heedful.data.text_stream import held_out_names, read_test, read_train, read_validation
 from heedful.errors import DataError
 from heedful.files import publish_folder, write_new
@@ -65,7 +66,7 @@ def clean_run(run: AnyRun, out: Path, *, say: Say, against: Sequence[Path] = ())
     What is learned from loses everything that is near a line of the files `against` as well.
     """
     reports: Reports = {}
-    noted = _noted(against)
+    noted = noted_lines(against)
 
     def fill(folder: Path) -> None:
         work = _Work(folder, out, reports, say, noted)
@@ -89,7 +90,7 @@ def clean_files(
 ) -> Reports:
     """Write one corpus, cleaned, to the new folder `out`, with a report."""
     reports: Reports = {}
-    noted = _noted(against)
+    noted = noted_lines(against)
     data = DataConfig(
         source_language=data_languages[0], target_language=data_languages[1], train=[corpus], validation=[corpus]
     )
@@ -102,7 +103,7 @@ def clean_files(
     return reports
 
 
-def _noted(files: Sequence[Path]) -> NearDuplicates:
+def noted_lines(files: Sequence[Path]) -> NearDuplicates:
     """Remember every line of some files, of a TSV file every column."""
     noted, number = NearDuplicates(), 0
     for path in files:
@@ -114,7 +115,7 @@ def _noted(files: Sequence[Path]) -> NearDuplicates:
     return noted
 
 
-def _apart_from(
+def apart_from(
     texts: Iterable[T], sides: Callable[[T], Sequence[str]], noted: NearDuplicates, report: CleaningReport
 ) -> Iterator[T]:
     """Yield what has no side near a noted line; the others are taken from those kept, and counted."""
@@ -185,7 +186,7 @@ def _clean_corpus(
     with work.open(names[0]) as sources, work.open(names[1]) as targets:
         pairs = clean_pairs(read, languages_of(*direction, read), held_out, report)
         if held_out is not None:  # what is learned from
-            pairs = _apart_from(pairs, lambda pair: (pair.source, pair.target), work.against, report)
+            pairs = apart_from(pairs, lambda pair: (pair.source, pair.target), work.against, report)
         for pair in pairs:
             sources.write(_line(pair.source))
             targets.write(_line(pair.target))

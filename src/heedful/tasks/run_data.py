@@ -11,9 +11,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from heedful.config.classification import ClassificationRun
+from heedful.config.data import ShardCorpus
 from heedful.config.language_modeling import LanguageModelRun, TextFiles
 from heedful.config.load import AnyRun
 from heedful.config.translation import TranslationRun
+from heedful.data.addresses import identity_of
 from heedful.data.file_identity import FileIdentities, FileIdentity
 from heedful.data.labelled import document_files
 from heedful.data.paths import resolve_data_path
@@ -28,7 +30,8 @@ _MOST_NAMED = 10  # changed files that are told one by one; of a folder of docum
 
 def identify_data(config: AnyRun, identities: FileIdentities) -> dict[str, FileIdentity]:
     """Return what each training and validation file of a run is, by its name in the configuration."""
-    return {name: identities.of(resolve_data_path(name)) for name in _file_names(config)}
+    found = {name: identities.of(resolve_data_path(name)) for name in _file_names(config)}
+    return found | {name: FileIdentity(*identity_of(name)) for name in _shards(config)}
 
 
 def check_run_data(folder: Path, found: Mapping[str, FileIdentity], *, say: Say) -> None:
@@ -66,11 +69,20 @@ def write_run_data(folder: Path, found: Mapping[str, FileIdentity]) -> None:
 def _file_names(config: AnyRun) -> list[str]:
     match config:
         case TranslationRun(data=data):
-            return [name for corpus in (*data.train, *data.validation) for name in corpus_file_names(corpus)]
+            corpora = [one for one in (*data.train, *data.validation) if not isinstance(one, ShardCorpus)]
+            return [name for corpus in corpora for name in corpus_file_names(corpus)]
         case ClassificationRun(data=labelled):
             return [name for corpus in (*labelled.train, *labelled.validation) for name in document_files(corpus)]
         case LanguageModelRun(data=text):
             return [*text.train, *text.validation] if isinstance(text, TextFiles) else [text.path]
+
+
+def _shards(config: AnyRun) -> list[str]:
+    """Return the addresses of shards: known by their size and their first and last bytes, or it would take hours."""
+    if not isinstance(config, TranslationRun):
+        return []
+    corpora = [one for one in (*config.data.train, *config.data.validation) if isinstance(one, ShardCorpus)]
+    return [name for corpus in corpora for name in corpus_file_names(corpus)]
 
 
 def _read_record(path: Path) -> dict[str, FileIdentity]:

@@ -25,6 +25,8 @@ _MAY_CHANGE = (
     "training.log_every",
     "training.tensorboard",
     "training.checkpoint.",
+    "training.distribution.kind",
+    "training.recompute",
     "training.average.",
     "validation.",
     "decoding.",

@@ -1,11 +1,14 @@
 """`heedful train`, whatever is trained: prepare, lock, train, publish.
 
 A task brings one object, its job (`RunJob`). Everything that can be wrong with the input is found while the job is
-prepared, before the run folder is made, so a typing error leaves nothing behind.
+prepared, before the run folder is made, so a typing error leaves nothing behind. Of several processes that train
+together all prepare, and the first one does what is done once: locks, writes, publishes.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
@@ -13,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful import __version__
-from heedful.config.load import AnyRun
+from heedful.config.load import AnyRun, load_any
 from heedful.config.section import Section
 from heedful.data.file_identity import FileIdentities
 from heedful.data.named_batch import BatchT
@@ -26,9 +29,20 @@ from heedful.storage.model_folder import ModelFolder, describe_model_folder, loa
 from heedful.tasks.device import choose_device
 from heedful.tasks.environment import describe_environment
 from heedful.tasks.run_data import check_run_data, identify_data, write_run_data
-from heedful.tasks.run_folder import MODEL, Say, TrainingResult, check_run_folder, run_folder_of, write_run_folder
-from heedful.training.compilation import compile_layers
+from heedful.tasks.run_folder import (
+    CONFIG,
+    MODEL,
+    Say,
+    TrainingResult,
+    check_run_folder,
+    run_folder_of,
+    write_run_folder,
+)
+from heedful.training.compilation import compile_layers, recompute_layers
 from heedful.training.display import Display
+from heedful.training.distribution.ranks import Ranks, local_rank
+from heedful.training.distribution.shares import check_parts
+from heedful.training.distribution.wrapping import Team, make_team
 from heedful.training.durability.averaging import average_checkpoints, checkpoints_to_average
 from heedful.training.durability.journal import Observer, TensorBoardObserver
 from heedful.training.durability.run_lock import RunLock
@@ -85,29 +99,74 @@ def run_training(
     display: Display,
     resume: bool = False,
     device: str | None = None,
+    ranks: Ranks | None = None,
 ) -> TrainingResult:
-    """Train as `config` says and return where the model is. `resume` goes on with the run of the same name."""
-    config = shaped_like_its_start(config)
+    """Train as `config` says and return where the model is. `resume` goes on with the run of the same name.
+
+    With `ranks` this is one of several processes that call this together.
+    """
+    ranks = ranks or Ranks()
+    config = _with_parts(shaped_like_its_start(config), ranks)
     context = RunContext(run_folder_of(config), choose_device(device), display.say, FileIdentities())
     folder = context.folder
-    check_run_folder(folder, config, resume=resume, say=display.say)
     data = identify_data(config, context.identities)
-    check_run_data(folder, data, say=display.say)
-    job = prepare(config, context)  # the last thing that can be refused: no folder before it
-    with RunLock(folder), advising("Free some space and start again with --resume."):
-        check_run_folder(folder, config, resume=resume, say=lambda _: None)  # another process may have been quicker
-        check_run_data(folder, data, say=lambda _: None)
+
+    def check(say: Say) -> tuple[()]:
+        check_run_folder(folder, config, resume=resume, say=say)
+        check_run_data(folder, data, say=say)
+        return ()
+
+    def begin() -> tuple[()]:
+        held.enter_context(RunLock(folder))
+        check(lambda _: None)  # another process may have been quicker
         sweep_partial(folder)
         write_run_data(folder, data)
         write_run_folder(folder, config, job.tokenizer_json, describe_environment())
-        model = job.loss.model
-        display.say(f"Training {count_parameters(model):,} parameters on {context.device}, into {folder}.")
+        return ()
+
+    ranks.first(lambda: check(display.say), 0)
+    job = _prepared_in_turn(
+        lambda: prepare(config, context), ranks
+    )  # the last thing that can be refused: no folder before
+    with ExitStack() as held, advising("Free some space and start again with --resume."):
+        ranks.first(begin, 0)
+        model, where = job.loss.model, f"{context.device}" if ranks.world == 1 else f"{ranks.world} processes"
+        display.say(f"Training {count_parameters(model):,} parameters on {where}, into {folder}.")
+        team = make_team(ranks, job.loss, config.training.distribution, job.compiled_layers)
         if config.training.compile:
             compile_layers(model, job.compiled_layers)
+        if config.training.recompute:
+            recompute_layers(model, job.compiled_layers)
         state = start_state(model, config.training, job.loss.carried)
-        train(state, job, _run(config, folder, job.identity, display))
-        model_folder = _publish(config, folder, state, job)
-    return TrainingResult(folder, model_folder, state.step, state.scores)
+        train(state, job, _run(config, folder, job.identity, display, team))
+        ranks.first(lambda: _publish(config, folder, state, job), 0)
+    return TrainingResult(folder, folder / MODEL, state.step, state.scores)
+
+
+def _prepared_in_turn(prepare: Callable[[], RunJob[BatchT]], ranks: Ranks) -> RunJob[BatchT]:
+    """Prepare on one process of each machine, then on the others, which find its tokens in the cache."""
+    made: list[RunJob[BatchT]] = []
+
+    def take_turn(is_first_on_machine: bool) -> None:
+        if not ranks.is_group or is_first_on_machine == (local_rank() == 0):
+            made.append(prepare())
+
+    for turn in (True, False) if ranks.is_group else (True,):
+        ranks.all_or_none(partial(take_turn, turn))
+    return made[0]
+
+
+def _with_parts(config: ConfigT, ranks: Ranks) -> ConfigT:
+    """Settle how many parts batches are cut into: as the config says, as the run began, or as there are processes."""
+    parts, stored = config.training.distribution.parts, run_folder_of(config) / CONFIG
+    if parts is None and stored.exists():
+        parts = load_any(stored).training.distribution.parts or (1 if ranks.is_group else None)
+    if parts is None and ranks.is_group:
+        parts = ranks.world
+    check_parts(parts or 1, ranks.world)
+    distribution = config.training.distribution.model_copy(update={"parts": parts})
+    training = config.training.model_copy(update={"distribution": distribution})
+    return cast(ConfigT, config.model_copy(update={"training": training}))
 
 
 def shaped_like_its_start(config: ConfigT) -> ConfigT:
@@ -135,9 +194,9 @@ def check_same_shape(ours: Section, theirs: Section) -> None:
             )
 
 
-def _run(config: AnyRun, folder: Path, identity: dict[str, JsonValue], display: Display) -> Run:
+def _run(config: AnyRun, folder: Path, identity: dict[str, JsonValue], display: Display, team: Team) -> Run:
     observer: Observer = display
-    if config.training.tensorboard:
+    if config.training.tensorboard and team.ranks.is_first:
         observer = TensorBoardObserver(folder / "tensorboard", beside=display)
     return Run(
         folder=folder,
@@ -147,10 +206,11 @@ def _run(config: AnyRun, folder: Path, identity: dict[str, JsonValue], display: 
         dim=config.model.dim,
         facts=identity,
         observer=observer,
+        team=team,
     )
 
 
-def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT]) -> Path:
+def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT]) -> tuple[()]:
     """Average the checkpoints the config asks for and write the model folder, unless it is there already."""
     training, destination = config.training, folder / MODEL
     paths = checkpoints_to_average(
@@ -167,7 +227,7 @@ def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT
     description = job.describe(facts)
     if destination.exists():
         if load_model_folder(destination, type(description)).description == description:
-            return destination
+            return ()
         remove_folder(destination)
     best = max(state.scores.values(), default=None)
     summary = {
@@ -182,4 +242,4 @@ def _publish(config: AnyRun, folder: Path, state: TrainState, job: RunJob[BatchT
     weights = {name: averaged[name] for name, _ in state.model.named_parameters()}
     card = job.card(weights, summary)
     save_model_folder(destination, ModelFolder(description, weights, job.tokenizer_json, card))
-    return destination
+    return ()

@@ -39,6 +39,9 @@ _NATS_PER_LETTER = 2.0
 _ENOUGH_WORDS, _ENOUGH_LETTERS = 4, 9
 """Words in small letters, or letters of another script, that tell enough to do without names."""
 
+_NATS_PER_NAME = 1.0
+"""How strongly a word that may be a name speaks for one language against another, at most: Müller is at home in any."""
+
 _CLEAR = 0.97
 """How sure the detection must be to contradict what was said or what the rest of a text is in."""
 
@@ -158,14 +161,23 @@ def _written_small(words: list[str]) -> list[str]:
     return [word for place, word in enumerate(words) if not word[0].isupper() or len(word) == 1 or place == 0]
 
 
+def _may_be_name(place: int, word: str) -> bool:
+    """Say whether a word is written as a name: with a capital, inside a text, and not in capitals throughout."""
+    return place > 0 and word[0].isupper() and not word.isupper()
+
+
 def _probabilities(prepared: str, expected: Sequence[str]) -> dict[str, float]:
     """Return the probability of each language that comes into question; of none when there are no letters."""
     by_language = count_scripts(prepared.lower())
     scores = {language: _NATS_PER_LETTER * letters for language, letters in by_language.items()}
-    words = [word.lower() for word in _telling_words(_words(prepared), sum(by_language.values()))]
+    words = _telling_words(_words(prepared), sum(by_language.values()))
     if words:
         table = _table()
-        sums = table.scores(words)
+        sums = table.scores(word.lower() for place, word in enumerate(words) if not _may_be_name(place, word))
+        for place, word in enumerate(words):
+            if _may_be_name(place, word):
+                said = table.nats_of(word.lower())
+                sums += np.maximum(said - said.max(), -_NATS_PER_NAME)
         highest = sums.max()
         normalizer = highest + np.log(np.exp(sums - highest).sum()) - _NATS_PER_LETTER * sum(map(len, words))
         latin = dict(zip(table.languages, (sums - normalizer).tolist(), strict=True))

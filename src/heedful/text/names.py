@@ -65,7 +65,7 @@ def lost_names(source: str, target: str, source_language: str, target_language: 
     names = list(dict.fromkeys(_names(source, source_language)))
     if not names:
         return []
-    written = [_plain(word) for word in _WORD.findall(target)]
+    written = [plain for word in _WORD.findall(target) if (plain := _plain(word))]  # one may be marks alone
     return [name for name in names if not any(_is_like(_plain(name), word) for word in written)]
 
 

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from heedful.text.words import UNIT
+
 Difference = Literal["lost", "added"]
 
 
@@ -44,7 +46,8 @@ _CUES = {
             r"|if (?:not|nothing)"
             r"|nothing but|none other|not so much|not to mention|(?:cannot|could not) but|(?:ca|could)n['’]t (?:help"
             r"|wait"
-            r"|keep from)|no\.\s*(?=\d)|no less|no kidding|no way|none the less)\b"
+            r"|keep from)|no\.?\s*(?=\d)|no (?:less|more|fewer|later) than|no less|no kidding|no way|none the less"
+            r"|not least|not-for-profit)\b"
             r"|\b(?:not|\w+n['’]t)\b(?=[^.!?]*\b(?:until|till)\b)|\bnot far\b|\bno (?:hurry|problem)\b"
         ),
         cue=_pattern(r"\b(?:not|no|never|nothing|nobody|no one|none|nowhere|neither|nor|cannot|\w+n['’]t)\b"),
@@ -54,19 +57,19 @@ _CUES = {
             r"|miss(?:ed|es|ing)?|forb\w+|prohibit\w*|ban(?:ned|s)?|stop\w*|quit|ignor\w*|disappear\w*|gone|vanish\w*"
             r"|out of|free (?:of|from)|far from|instead of|keep (?:off|out|from)|kept from|too|hate\w*|mind|bad|wrong"
             r"|sorry|excuse|wonder\w*|clueless|empty|alone|anything but|forget\w*|forgot\w*|doubt\w*|reluctan\w+|only"
-            r"|if ever|cease\w*|exclud\w+|save|beyond|contrary|false|nope|nah|gave up|give up|loss|declin\w*|hid(?:e"
+            r"|if ever|cease\w*|exclud\w+|denial\w*|other than"
+            r"|more\b[^.!?]*\bthan|save|beyond|contrary|false|nope|nah|gave up|give up|loss|declin\w*|hid(?:e"
             r"|den)?|tired|sick"
             r"|difficult\w*|naked|puzzled|silent|vague|in vain|rude\w*|nonsense|blind\w*|depriv\w*|vain)\b"
-            r"|\bun(?!der|til|ion|ite|its?\b|iv|ique|iform|cle)\w{4,}|\bdis(?:agree|appoint|approv|believ|comfort"
-            r"|courag|hon"
-            r"|lik|obe|order|satisf|trust)\w*|\bim(?:mobil|moral|mortal|partial|patien|perfect|polite|possib|probab"
+            r"|\bun(?!der|til|ion|ite|its?\b|iv|ique|iform|cle)\w{4,}|\bdis(?:abl|advantag|agree|appoint|approv"
+            r"|believ|comfort|courag|hon|lik|obe|order|regard|satisf|trust)\w*|\bmal(?:adm|func|nou|nut|pract)\w*|\bim(?:mobil|moral|mortal|partial|patien|perfect|polite|possib|probab"
             r"|proper"
             r"|prudent)\w*|\bin(?:ability|accur|activ|adequ|appropr|audib|capab|compet|complet|conven|correct|curab"
             r"|decen"
-            r"|different|direct|edib|effect|exper|experien|flexib|frequent|human|justice|secur|sensit|signific|suffic"
+            r"|different|direct|edib|effect|exper|equal|equit|experien|flexib|frequent|human|justice|secur|sensit|signific|suffic"
             r"|valid"
-            r"|visib)\w*|\bir(?:regular|relevant|respons)\w*|\bill(?:egal|egib|iter|ogic)\w*|\bnon-\w+|\bmis\w{5,}"
-            r"|\w{3,}less(?:ly|ness)?\b"
+            r"|visib)\w*|\bir(?:regular|relevant|respons)\w*|\bill(?:egal|egib|iter|ogic)\w*|\bnon(?:-|(?!ethe|sens)\w)\w{3,}|\bmis\w{5,}"
+            r"|\w{3,}less(?:ly|ness)?\b|\w-free\b"
         ),
         form=_pattern(r"\b(?:n(?:ot|o|ever|othing|obody|one|owhere|either|or)|cannot)\b|n['’]t\b"),
     ),
@@ -74,7 +77,7 @@ _CUES = {
         neutral=_pattern(
             r"[,;]\s*(?:nicht(?: wahr)?|oder(?: nicht)?|ne|nein)\s*\?|\bnicht (?:nur|zuletzt)\b"
             r"|\bob\b[^,]*\boder nicht\b"
-            r"|\bnichts als\b|(?:^|(?<=[.!?]\s))[„\"]?warum nicht\b|\bgar nicht mal\b|\bnicht umhin\b"
+            r"|\bnicht-|\bnichts als\b|(?:^|(?<=[.!?]\s))[„\"]?warum nicht\b|\bgar nicht mal\b|\bnicht umhin\b"
         ),
         cue=_pattern(
             r"\b(?:nicht|nichts|nie|niemals|niemand\w*|kein(?:e[mnrs]?|s|erlei|esfalls|eswegs)?|nirgend\w*|weder"
@@ -102,7 +105,7 @@ _CUES = {
             r"|[,;]\s*(?:non|pas vrai)\s*\?|\bnon-|\b(?:un|grands|de|ces|leurs|mes|ses|tes|vos|nos|faux"
             r"|premiers?) pas\b"
             r"|\bpourquoi pas\b|\bou (?:non|pas)\b|\bpas seulement\b|\bpour rien\b"
-            r"|\bn['’]empêche\b"
+            r"|\bn['’]empêche\b|\bsans aucune? doute\b"
         ),
         cue=_pattern(
             r"\bn(?:e\b|['’])[^.!?;]*?\b(?:pas|plus|jamais|rien|personne|aucun\w*|nulle?s?|ni|guère|point|nulle part)\b"
@@ -134,13 +137,19 @@ _CUES = {
             r"对不起|差不多|了不起|不得了|不得不|不好意思|不客气|不用谢|不要紧|不久|不过|不但|不仅|不只|不光|不管|不论|不同|不断"
             r"|不错|不少|不知不觉|不如|不然|不止|说不定|不一会|不时|不妨|不禁|忍不住|要不要|要不|不用说|不愧|不可思议|没关系"
             r"|没错|没准|没事|无论|无聊|无数|无疑|别人|别的|别处|别墅|区别|特别|分别|性别|个别|离别|告别|级别|差别|识别|辨别"
-            r"|别名|非常|除非|非洲|非得|是非|南非|未来|未免|未婚妻|未婚夫|莫名|莫斯科|莫非"
+            r"|别名|别称|类别|派别|鉴别|道别|非常|除非|非洲|[东西南北]非|非得|是非|非凡|未来|未免|未婚妻|未婚夫"
+            r"|不列[颠顛]|不到|不前|不是[^，。；！？]{1,20}(?:就是|便是)|不动产|不锈钢|不朽|不等|不平等|不服从|不良|不利|不善|不法|不公|不幸"
+            r"|不明|不适|不当|不便|无线|无限|无尽|无名|无机|无锡|无政府|无产|无家可归|无障碍|不停|不可避免|无缝|无痕|无损|无恙|无礼"
+            r"|[淹罚出沉埋]没|没落|没收|不可分|不可或缺|各不相同|有条不紊|层出不穷|万无一失|无处不在|无孔不入|不遗余力|不例外|不谋而合"
+            r"|情不自禁|离不开|不尽|不限于|未结|未决|何不"
             r"|(\w{1,2})[不没]\1|[^\W\d_]不[醒解语清通堪止已休绝当满安足]|不足|不觉|无形|无赖|无耻|无知|无情|无辜|无心|走投无路|不知是|好不容易|有没有|[是对好行]不[是对好行]"
             r"|(?:吗|了)没(?=[？?])"
         ),
-        cue=_pattern(r"[不没沒无無未勿莫非甭]|别(?!扭)"),
-        near=_pattern(r"[缺免拒禁忘丢]|以外|避|反对|讨厌|很少|只|否|懒得|错过|抱歉|消失|失败|停止|再也|难|除了"),
-        form=_pattern(r"[不没沒无無未勿莫非甭别]"),
+        cue=_pattern(r"[不没沒无無未勿甭]|(?:并|绝|而|决|皆)非|非(?:但|也|要)|别(?!扭)"),
+        near=_pattern(
+            r"[缺免拒禁忘丢非]|不平等|不服从|不[良利善法公幸明适当便等朽]|无[限尽名]|以外|避|反对|讨厌|很少|只|否|懒得|错过|抱歉|消失|失败|停止|再也|难|除了"
+        ),
+        form=_pattern(r"[不没沒无無未勿非甭别]"),
     ),
 }
 
@@ -167,11 +176,17 @@ def negation_difference(source: str, target: str, source_language: str, target_l
     near_source, near_target = len(ours.near.findall(source)), len(theirs.near.findall(target))
     if source_has:
         return "lost" if near_target <= near_source else None
-    return "added" if near_source <= near_target else None
+    is_short = sum(1 for _ in UNIT.finditer(source)) <= _SHORT
+    return "added" if is_short and near_source <= near_target else None
 
 
 _LOOKED_AT = 2_000
 """Characters on a side: in a text that is longer some negation is on both."""
+
+_SHORT = 10
+"""Words of a source in whose translation a negation can be told to be added: to say the same as a longer one, another
+language often denies ("rather than", "only", "hard to"). Of 6,300 sound pairs of documentation 1.3 % were flagged so
+without this bound."""
 
 
 def _has_cue(text: str, cues: _Cues) -> bool:

@@ -54,6 +54,10 @@ class NgramTable:
             sums += self.steps_of(word)
         return np.asarray(sums * _NATS)
 
+    def nats_of(self, word: str) -> NDArray[np.float64]:
+        """Return what one word in small letters says for each language, in nats."""
+        return np.asarray(self.steps_of(word) * _NATS)
+
     def steps_of(self, word: str) -> NDArray[np.int32]:
         """Return the same for one word, in whole steps; words come back, so the last ones are kept."""
         found = self._kept.get(word)

@@ -1,4 +1,4 @@
-"""`torch.compile` where it pays: the layers of a stack, which are one program run many times.
+"""What is done to the layers of a stack: `torch.compile` where it pays, or computing them twice to keep less.
 
 A whole model as one graph compiles for minutes, most of them spent on copies of the same layer; one layer compiles in
 seconds and serves all of its kind, whatever the shape of the batch. What is around the layers is either large products
@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 
 def compile_layers(model: nn.Module, kinds: tuple[type[nn.Module], ...], *, backend: str = "inductor") -> None:
@@ -24,6 +25,26 @@ def _compiled_in_training(layer: nn.Module, backend: str) -> Callable[..., Tenso
 
     def forward(*states: Tensor | None) -> Tensor:
         output: Tensor = (fast if layer.training else plain)(*states)
+        return output
+
+    return forward
+
+
+def recompute_layers(model: nn.Module, kinds: tuple[type[nn.Module], ...]) -> None:
+    """Let the layers of the given kinds keep only what goes into them, and compute the rest again for the gradient."""
+    for layer in model.modules():
+        if isinstance(layer, kinds):
+            layer.forward = _recomputed_in_training(layer)
+
+
+def _recomputed_in_training(layer: nn.Module) -> Callable[..., Tensor]:
+    once = layer.forward
+
+    def forward(*states: Tensor | None) -> Tensor:
+        if not (layer.training and torch.is_grad_enabled()):
+            plain: Tensor = once(*states)
+            return plain
+        output: Tensor = checkpoint(once, *states, use_reentrant=False)
         return output
 
     return forward

@@ -11,7 +11,7 @@ from typing import Protocol, Self, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from heedful.training.durability.journal import Observer, Record
+from heedful.training.durability.journal import Observer, Record, Silent
 
 
 class Display(Observer, Protocol):
@@ -30,6 +30,17 @@ def make_display(max_steps: int, stream: TextIO | None = None) -> Display:
     """Return the display that fits the stream (standard error when None)."""
     stream = sys.stderr if stream is None else stream
     return BarDisplay(max_steps, stream) if stream.isatty() else PlainDisplay(max_steps, stream)
+
+
+class QuietDisplay(Silent):
+    """Shows nothing: of several processes only the first one tells."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
 
 
 class PlainDisplay:

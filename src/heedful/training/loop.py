@@ -2,17 +2,21 @@
 
 A page of plain control flow over a `TrainState`. What is trained, on what and how it is judged is a `TrainingJob`, so
 this file knows no text and no model. The loop reads numbers back from the device only where a line of the journal or a
-checkpoint needs them.
+checkpoint needs them. Several processes run the same loop side by side: what comes next is decided by all of them
+together, and only the first one tells.
 """
 
 import hashlib
+import json
+import resource
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +24,9 @@ from torch import Tensor, nn
 from heedful.config.training import TrainingConfig
 from heedful.data.named_batch import BatchT, NamedBatch
 from heedful.errors import HeedfulError
-from heedful.files import JsonValue
+from heedful.files import JsonValue, verify_manifest, verify_sizes, write_atomic
+from heedful.training.distribution.ranks import GroupRanks
+from heedful.training.distribution.wrapping import Team, local
 from heedful.training.durability.checkpoint import (
     best_steps,
     find_latest,
@@ -30,7 +36,7 @@ from heedful.training.durability.checkpoint import (
     take_snapshot,
 )
 from heedful.training.durability.interruption import Interruption, TrainingInterruptedError
-from heedful.training.durability.journal import Journal, Observer, Record, Silent, finite
+from heedful.training.durability.journal import Journal, Observer, Record, Silent, Unwritten, finite
 from heedful.training.durability.saving import Saver
 from heedful.training.ema import MovingAverage
 from heedful.training.job import TrainingJob
@@ -38,7 +44,7 @@ from heedful.training.optimizer import build_optimizer
 from heedful.training.recorded_step import StepRecorder
 from heedful.training.schedule import learning_rate
 from heedful.training.state import MAX_SKIPPED_IN_A_ROW, Tally, TrainState
-from heedful.training.step import StepSettings, train_step
+from heedful.training.step import CrampedError, StepSettings, train_step
 
 BatchContra = TypeVar("BatchContra", bound=NamedBatch, contravariant=True)
 
@@ -74,6 +80,9 @@ class Run:
     observer: Observer = field(default_factory=Silent)
     """Is shown each record of the journal and told sentences about what happened."""
 
+    team: Team = field(default_factory=Team)
+    """With whom it is trained."""
+
     @property
     def checkpoints(self) -> Path:
         """Folder of the checkpoints."""
@@ -84,7 +93,13 @@ def start_state(model: nn.Module, config: TrainingConfig, carried: dict[str, Ten
     """Make the state of a run before its first step; `carried` are the tensors its loss hands on."""
     average = None if config.ema_decay is None else MovingAverage(model, config.ema_decay)
     device = next(model.parameters()).device
-    return TrainState(model, build_optimizer(model, config.optimizer), Tally.zeros(device), average, carried or {})
+    # Of a sharded model the optimiser is given the shards, which share their memory with the model's weights.
+    held = {
+        name: parameter if local(parameter) is parameter else nn.Parameter(local(parameter).detach())
+        for name, parameter in model.named_parameters()
+    }
+    optimizer = build_optimizer(held.values(), config.optimizer)
+    return TrainState(model, optimizer, Tally.zeros(device), average, carried or {}, weights=held)
 
 
 def train(state: TrainState, job: TrainingJob[BatchT], run: Run) -> None:
@@ -92,9 +107,12 @@ def train(state: TrainState, job: TrainingJob[BatchT], run: Run) -> None:
 
     `state` is that of the job's model: `start_state(job.loss.model, …)`.
     """
-    config = run.training
-    require_space(run.checkpoints, state)
-    metrics, samples = Journal(run.folder / "metrics.jsonl"), Journal(run.folder / "samples.jsonl")
+    config, team = run.training, run.team
+    ranks = team.ranks
+    state.carried_rows = job.loss.carried_rows
+    ranks.all_or_none(lambda: require_space(run.checkpoints, state))
+    kind = Journal if ranks.is_first else Unwritten
+    metrics, samples = kind(run.folder / "metrics.jsonl"), kind(run.folder / "samples.jsonl")
     _resume(state, run, metrics, samples)
     clock = _Clock()
     saver = _saver(run)
@@ -104,26 +122,52 @@ def train(state: TrainState, job: TrainingJob[BatchT], run: Run) -> None:
         if close := getattr(batches, "close", None):
             cleanup.callback(close)
         state.model.train()
+        if ranks.is_group:
+            batches = _settled(state, job, team, batches)
         do_step = stepper(state, job, run)
         while state.step < config.max_steps and not state.stopped_early:
             if state.step == job.loss.early_steps > 0:
                 do_step = stepper(state, job, run)  # from here on another loss, and other kernels to record
             rate = learning_rate(config.schedule, dim=run.dim, max_steps=config.max_steps, step=state.step + 1)
             step_batches = [next(batches) for _ in range(config.accumulate)]
-            do_step(step_batches, learning_rate=rate)
+            with _wishing(run):
+                do_step(step_batches, learning_rate=rate)
             clock.count(sum(batch.num_items for batch in step_batches))
             if _due(state, config.log_every, config) or state.device.type == "cpu":
                 _stop_if_diverged(state, run, saver)
             if _due(state, config.log_every, config):
-                _tell(run, metrics, _train_record(state, rate, clock.read(config.max_steps - state.step)))
+                timing = clock.read(config.max_steps - state.step)
+                _tell(run, metrics, _train_record(state, rate, {**timing, **_rank_facts(state, team, timing)}))
             if _due(state, run.validation.every_steps, config):
                 with clock.stopped():
                     _validate(state, job, run, metrics, samples)
-            if interruption.received is not None or _save_is_due(state, run, saver):
+            received = ranks.highest(interruption.received or 0) if _may_stop(state, team) else 0
+            if received or _save_is_due(state, run, saver):
                 with clock.stopped():
                     _save(state, run, metrics, samples, saver)
-            if interruption.received is not None:
-                raise TrainingInterruptedError(interruption.received, state.step)
+            if received:
+                raise TrainingInterruptedError(received, state.step)
+
+
+_MANY = 8
+"""So many processes agree whether to stop after every step, twice as many after every second one."""
+
+
+def _may_stop(state: TrainState, team: Team) -> bool:
+    return state.step % max(1, team.ranks.world // _MANY) == 0
+
+
+def _settled(state: TrainState, job: TrainingJob[BatchT], team: Team, batches: Iterator[BatchT]) -> Iterator[BatchT]:
+    """Let the wrapper see a pass before the first step, whose gradients are thrown away; return all batches.
+
+    DDP groups gradients anew after the first pass it sees, and rounding depends on the groups: without this, a resumed
+    run would add up in another order than the one that was not interrupted.
+    """
+    first = next(batches)
+    job.loss.is_early = state.step < job.loss.early_steps
+    team.settle(first.to(state.device))
+    state.zero_grad()
+    return chain([first], batches)
 
 
 class _Step(Protocol[BatchContra]):
@@ -136,12 +180,13 @@ def stepper(state: TrainState, job: TrainingJob[BatchT], run: Run) -> _Step[Batc
     """Choose how steps are done: plainly, or on a GPU recorded and replayed. The weights come out the same."""
     job.loss.is_early = state.step < job.loss.early_steps
     config = run.training
-    settings = StepSettings(config.clip_norm, config.precision == "bf16", run.seed, run.observer.say)
-    if state.device.type == "cuda" and config.cuda_graphs:
-        return StepRecorder(state, job.loss, settings).step
+    settings = StepSettings(config.clip_norm, config.precision == "bf16", run.seed, run.observer.say, run.team)
+    loss = run.team.wrapped(job.loss)
+    if state.device.type == "cuda" and config.cuda_graphs and run.team.can_record and not config.recompute:
+        return StepRecorder(state, loss, settings).step
 
     def step(batches: Sequence[BatchT], *, learning_rate: float) -> None:
-        train_step(state, job.loss, batches, settings, learning_rate=learning_rate)
+        train_step(state, loss, batches, settings, learning_rate=learning_rate)
 
     return step
 
@@ -155,11 +200,35 @@ def weights_sha256(model: nn.Module) -> str:
     return digest.hexdigest()
 
 
+_WISH = "pieces.json"
+"""What a run of several processes whose memory ran out leaves for its next start: how small to cut."""
+
+
+@contextmanager
+def _wishing(run: Run) -> Iterator[None]:
+    try:
+        yield
+    except CrampedError as error:
+        write_atomic(run.folder / _WISH, json.dumps({"num_pieces": error.num_pieces}).encode() + b"\n")
+        raise
+
+
 def _resume(state: TrainState, run: Run, metrics: Journal, samples: Journal) -> None:
-    latest = find_latest(run.checkpoints, run.observer.say)
-    if latest is not None:
-        load_checkpoint(latest, state, run.facts)
-        run.observer.say(f"Going on after step {state.step}.")
+    ranks, say = run.team.ranks, run.observer.say
+
+    def latest_step() -> tuple[float]:
+        latest = find_latest(run.checkpoints, say)
+        return (-1.0 if latest is None else int(latest.name.removeprefix("step-")),)
+
+    (latest,) = ranks.first(latest_step, 1)
+    if latest >= 0:
+        path = list_checkpoints(run.checkpoints)[int(latest)]
+        rows = run.team.held_rows if run.team.is_sharded else None
+        verify = verify_manifest if ranks.is_first else verify_sizes
+        ranks.all_or_none(lambda: load_checkpoint(path, state, run.facts, rows, verify))
+        say(f"Going on after step {state.step}.")
+    if ranks.is_group and (run.folder / _WISH).exists():
+        state.num_parts = max(state.num_parts, json.loads((run.folder / _WISH).read_bytes())["num_pieces"])
     metrics.rewind(state.step)
     samples.rewind(state.step)
 
@@ -194,20 +263,26 @@ def _train_record(state: TrainState, rate: float, timing: JsonValue) -> Record:
 
 def _validate(state: TrainState, job: TrainingJob[BatchT], run: Run, metrics: Journal, samples: Journal) -> None:
     started = time.perf_counter()
+    metric, validations = run.validation.metric, []
+
+    def judge() -> tuple[float]:
+        validations.append(job.validate(model))
+        score = validations[0].numbers[metric] if metric != "loss" else -validations[0].numbers[metric]
+        return (score if finite(score) is not None else -sys.float_info.max,)
+
     averaged = nullcontext() if state.average is None else state.average.in_place_of(state.model)
     state.model.eval()
     with averaged, torch.no_grad():
-        found = job.validate(state.model)
+        model = run.team.for_evaluation(state.model)
+        (state.scores[state.step],) = run.team.ranks.first(judge, 1)
     state.model.train()
-    metric = run.validation.metric
-    score = found.numbers[metric] if metric != "loss" else -found.numbers[metric]
-    state.scores[state.step] = score if finite(score) is not None else -sys.float_info.max
     state.stopped_early = _has_lost_patience(state.scores, run.training.patience)
     timing: JsonValue = {"seconds": round(time.perf_counter() - started, 3)}
-    numbers = {name: finite(value) for name, value in found.numbers.items()}
-    _tell(run, metrics, {"step": state.step, "kind": "validation", **numbers, "timing": timing})
-    for sample in found.samples:
-        samples.write({"step": state.step, **sample})
+    for found in validations:  # of the first rank alone
+        numbers = {name: finite(value) for name, value in found.numbers.items()}
+        _tell(run, metrics, {"step": state.step, "kind": "validation", **numbers, "timing": timing})
+        for sample in found.samples:
+            samples.write({"step": state.step, **sample})
     if state.stopped_early:
         run.observer.say(f"`validation.metric` has not got better {run.training.patience} times: training ends here.")
 
@@ -225,7 +300,11 @@ def _save_is_due(state: TrainState, run: Run, saver: Saver) -> bool:
         return False
     saver.wait()  # what is on its way is one of those it is compared with
     _, keep_best = _numbers_kept(run.training)
-    return state.step in best_steps([*list_checkpoints(run.checkpoints), state.step], state.scores, keep_best)
+
+    def is_among_best() -> tuple[float]:
+        return (state.step in best_steps([*list_checkpoints(run.checkpoints), state.step], state.scores, keep_best),)
+
+    return bool(run.team.ranks.first(is_among_best, 1)[0])
 
 
 def _save(state: TrainState, run: Run, metrics: Journal, samples: Journal, saver: Saver) -> None:
@@ -233,14 +312,19 @@ def _save(state: TrainState, run: Run, metrics: Journal, samples: Journal, saver
     _stop_if_diverged(state, run, saver)
     metrics.force_to_disk()
     samples.force_to_disk()
-    saver.save(take_snapshot(state, run.facts), state.scores)
+    saver.save(take_snapshot(state, run.facts, run.team), state.scores)
 
 
 def _saver(run: Run) -> Saver:
     keep_last, keep_best = _numbers_kept(run.training)
-    every_steps = run.training.checkpoint.every_steps
+    ranks = run.team.ranks
     return Saver(
-        run.checkpoints, every_steps=every_steps, keep_last=keep_last, keep_best=keep_best, report=run.observer.say
+        run.checkpoints,
+        every_steps=run.training.checkpoint.every_steps,
+        keep_last=keep_last,
+        keep_best=keep_best,
+        report=run.observer.say,
+        ranks=ranks.aside() if isinstance(ranks, GroupRanks) else ranks,
     )
 
 
@@ -249,6 +333,21 @@ def _numbers_kept(config: TrainingConfig) -> tuple[int, int]:
     last = config.average.count if config.average.which == "last" else 1
     best = config.average.count if config.average.which == "best" else 0
     return max(config.checkpoint.keep_last, last), max(config.checkpoint.keep_best, best)
+
+
+def _rank_facts(state: TrainState, team: Team, timing: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Gather how fast every rank is, and how much memory it has used at most; of one process alone, nothing."""
+    if team.ranks.world == 1:
+        return {}
+    speed = cast(float, timing["tokens_per_second"]) * len(team.cut.own) / team.cut.parts
+    everyone = team.ranks.gather([speed, _memory_used(state.device)])
+    return {"ranks": [{"tokens_per_second": round(one, 1), "memory_bytes": int(used)} for one, used in everyone]}
+
+
+def _memory_used(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _tell(run: Run, metrics: Journal, record: Record) -> None:

@@ -3,6 +3,8 @@
 Normalisation gains and biases are left out of the decay: pulling them to zero is no regularisation, it changes scale.
 """
 
+from collections.abc import Iterable
+
 import torch
 from torch import nn
 from torch.optim import AdamW
@@ -10,9 +12,9 @@ from torch.optim import AdamW
 from heedful.config.training import OptimizerConfig
 
 
-def build_optimizer(model: nn.Module, config: OptimizerConfig) -> AdamW:
+def build_optimizer(weights: Iterable[nn.Parameter], config: OptimizerConfig) -> AdamW:
     """Make the optimiser. Its learning rate is set anew before each step; fused, it can skip a step on the device."""
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    parameters = [parameter for parameter in weights if parameter.requires_grad]
     groups = [
         {"params": [p for p in parameters if p.ndim >= 2], "weight_decay": config.weight_decay},
         {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from heedful.data.named_batch import BatchT
+from heedful.training.distribution.shares import Share, shares_of
 from heedful.training.optimizer import set_learning_rate
 from heedful.training.state import TrainState
 from heedful.training.step import Loss, StepSettings, gradients_of, seed_of_step, train_step, update_weights
@@ -45,8 +46,10 @@ class StepRecorder(Generic[BatchT]):
 
     def step(self, batches: Sequence[BatchT], *, learning_rate: float) -> None:
         """Do what `train_step` does."""
-        batch, shape = batches[0], batches[0].shape
-        if len(batches) > 1 or self._state.num_parts > 1 or not self._is_recordable(shape):
+        seed = seed_of_step(self._settings.seed, self._state.step)
+        shares = shares_of(batches, self._settings.team.cut, self._state.num_parts, seed)
+        batch, shape = shares[0].batch, shares[0].batch.shape
+        if len(shares) > 1 or not shares[0].counts or not self._is_recordable(shape):
             self._met.add(shape)
             train_step(self._state, self._loss, batches, self._settings, learning_rate=learning_rate)
             return
@@ -54,9 +57,9 @@ class StepRecorder(Generic[BatchT]):
             self._recordings[shape] = self._record(batch)
         recording = self._recordings[shape]
         recording.batch.copy_from(batch)
-        recording.num_items.fill_(float(batch.num_items))
+        recording.num_items.fill_(float(batches[0].num_items))
         set_learning_rate(self._state.optimizer, learning_rate)
-        torch.manual_seed(seed_of_step(self._settings.seed, self._state.step))
+        torch.manual_seed(seed if shares[0].seed is None else shares[0].seed)
         recording.graph.replay()
         self._state.step += 1
 
@@ -70,6 +73,6 @@ class StepRecorder(Generic[BatchT]):
         num_items = torch.full((), float(batch.num_items), device=device)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
-            sums = gradients_of(self._loss, [own], num_items, bf16=self._settings.bf16)
-            update_weights(self._state, sums, clip_norm=self._settings.clip_norm)
+            sums = gradients_of(self._loss, [Share(own)], num_items, self._settings)
+            update_weights(self._state, sums, self._settings)
         return _Recording(graph, own, num_items)

@@ -67,6 +67,9 @@ class TrainState:
     carried: dict[str, Tensor] = field(default_factory=dict)
     """What the loss hands on from batch to batch, such as Transformer-XL's memory; it writes them in place."""
 
+    carried_rows: dict[str, int] = field(default_factory=dict)
+    """Which dimension of a carried tensor counts the rows of a batch, where it is not the first."""
+
     step: int = 0
     """Updates done, skipped ones included."""
 
@@ -78,6 +81,17 @@ class TrainState:
 
     stopped_early: bool = False
     """Training ended because validation stopped getting better."""
+
+    weights: dict[str, nn.Parameter] = field(default_factory=dict)
+    """What the optimiser updates, by the model's names: the parameters, or of a sharded model this process's shards."""
+
+    def __post_init__(self) -> None:
+        self.weights = self.weights or dict(self.model.named_parameters())
+
+    def zero_grad(self) -> None:
+        """Forget all gradients, those on the model and those the optimiser was handed."""
+        for parameter in (*self.model.parameters(), *self.weights.values()):
+            parameter.grad = None
 
     @property
     def device(self) -> torch.device:

@@ -100,3 +100,22 @@ def test_made_up_parts_have_the_form_of_what_they_stand_for() -> None:
         assert re.fullmatch(r"(https?://|www\.)\S+\.\w+\S*|[\w.]+@\w+\.\w+", made_up_parts.address(chance))
         assert re.fullmatch(r"[A-Z][a-z]+( [A-Z][a-z]+)?", made_up_parts.name(chance))
         assert "*" not in made_up_parts.placeholder(chance) + made_up_parts.code(chance)
+
+
+def test_context_is_the_lines_before_up_to_a_blank_one() -> None:
+    pairs = [
+        ("One.", "Eins."),
+        ("Two.", "Zwei."),
+        ("", ""),
+        ("Three.", "Drei."),
+        ("Four.", "Vier."),
+        ("Five.", "Fünf."),
+    ]
+    assert made(pairs, context=1.0) == [
+        ("One. ␞ Two.", "Zwei."),
+        ("Three. ␞ Four.", "Vier."),
+        ("Four. ␞ Five.", "Fünf."),
+    ]
+    lasts = {source for seed in range(20) for source, _ in made(pairs, seed, context=1.0, context_sentences=3)}
+    assert {"Three. Four. ␞ Five.", "Four. ␞ Five."} <= lasts
+    assert not any("Two." in source and "Three." in source for source in lasts)

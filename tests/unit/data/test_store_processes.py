@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from heedful.config.data import AugmentationConfig, DataConfig, FilterConfig, JsonlCorpus, TokenizerConfig, TsvCorpus
+from heedful.data.encoding_worker import EncodingSetup, block_message, setup_message
 from heedful.data.filters import FilterReport, PairFilter
-from heedful.data.processes import Message, start_workers
+from heedful.data.pair_encoding import Making
+from heedful.data.processes import Message, Start, start_workers
 from heedful.data.readers import LINES_AT_ONCE, read_pairs
 from heedful.data.store import SubwordDropout, TokenStore
-from heedful.data.store_building import fill_store
+from heedful.data.store_building import blocks_of, fill_store
 from heedful.errors import DataError, HeedfulError
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
@@ -113,7 +115,7 @@ def test_a_fault_found_by_a_worker_names_file_and_line(tokenizer: Tokenizer, tmp
 def test_a_worker_that_ends_is_said_in_a_sentence() -> None:
     ends_at_once = "heedful.data.paths"
     with (
-        start_workers(ends_at_once, Message({}), 1) as workers,
+        start_workers(Start(ends_at_once, Message({})), 1) as workers,
         pytest.raises(HeedfulError, match="must live until it is done, but has ended"),
     ):
         list(workers.map([Message({})]))
@@ -125,11 +127,11 @@ from pathlib import Path
 from heedful.config.data import AugmentationConfig, FilterConfig
 from heedful.data.encoding_worker import EncodingSetup, setup_message
 from heedful.data.pair_encoding import Making
-from heedful.data.processes import start_workers
+from heedful.data.processes import Start, start_workers
 setup = EncodingSetup(
     Path(sys.argv[1]).read_text(), FilterConfig(), with_words=False, making=Making(AugmentationConfig(), 1.0, 0)
 )
-with start_workers("heedful.data.encoding_worker", setup_message(setup), 2):
+with start_workers(Start("heedful.data.encoding_worker", setup_message(setup)), 2):
     print("started", flush=True)
     sys.stdin.read()
 """
@@ -160,3 +162,14 @@ def _is_alive(pid: str) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_a_worker_that_is_killed_is_replaced_and_its_item_done_again(data: DataConfig, tokenizer: Tokenizer) -> None:
+    setup = EncodingSetup(tokenizer.to_json(), data.filters, with_words=True, making=Making(data.augmentation, 0.5, 0))
+    given = [block_message(block) for block in blocks_of(data, tokenizer)]
+    with start_workers(Start("heedful.data.encoding_worker", setup_message(setup)), 2, warm_up=given[0]) as workers:
+        expected = list(workers.map(given))
+        for worker in list(workers._all):
+            worker.kill()
+        assert list(workers.map(given)) == expected
+        assert workers.num_lost == 2

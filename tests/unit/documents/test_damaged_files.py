@@ -116,9 +116,9 @@ def test_entities_are_neither_expanded_nor_loaded(encoding: str, tmp_path: Path)
 
 def test_an_archive_that_unpacks_to_too_much_is_refused_at_once() -> None:
     bomb = with_member(SAMPLES["letter.docx"], "word/media/bomb.bin", bytes(200 << 20))
-    started = time.monotonic()
+    started = time.process_time()
     assert "at most" in outcome("a.docx", bomb)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,22 @@ def test_a_word_of_several_languages_is_not_claimed_with_confidence(text: str) -
     assert detect(text)[0].confidence < 0.9
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Dear Ms. Müller,"),
+        ("en", "Dear Mr. Schröder,"),
+        ("en", "Jane Müller-Lüdenscheid lives in Köln."),
+        ("en", "Thanks, André"),
+        ("de", "Liebe Frau Smith,"),
+        ("de", "Sehr geehrter Mr. Johnson,"),
+        ("fr", "Cher Monsieur Schmidt,"),
+    ],
+)
+def test_a_name_does_not_decide(language: str, text: str) -> None:
+    assert detect(text, ASKED)[0].language == language
+
+
 def test_a_quotation_does_not_decide() -> None:
     assert detect("The word 你好 means hello in Chinese.")[0].language == "en"
     assert detect("They say привет in Russian and ciao in Italian.")[0].language == "en"

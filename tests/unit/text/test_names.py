@@ -30,6 +30,7 @@ def test_a_lost_name_is_named(source: str, target: str, languages: tuple[str, st
         ("Wie heißt Ihre Katze?", "What's your cat's name?", ("de", "en")),
         ("Tom said: “Good morning.”", "Tom sagte: „Guten Morgen.“", ("en", "de")),
         ("My name is Müller.", "我的名字是穆勒。", ("en", "zh")),
+        ("We saw Karl.", "Auf 5 ² sahen wir Karl.", ("en", "de")),
     ],
 )
 def test_names_that_stay_or_are_translated_are_left_alone(source: str, target: str, languages: tuple[str, str]) -> None:

@@ -43,12 +43,27 @@ def test_a_lost_negation_is_found_and_seen_from_the_other_side_is_an_added_one(
         ("A very beautiful day.", "非常美丽的一天。", ("en", "zh")),
         ("He is unhappy.", "他不快乐。", ("en", "zh")),
         ("Not only Tom came.", "Nicht nur Tom kam.", ("en", "de")),
+        ("Amendment No 7 is adopted.", "Änderungsantrag 7 wird angenommen.", ("en", "de")),
+        ("When was the radio demonstration?", "无线电演示是在什么时候？", ("en", "zh")),
+        ("Income inequality harms growth.", "收入不平等损害增长。", ("en", "zh")),
+        ("Plague struck North Africa.", "瘟疫袭击北非。", ("en", "zh")),
+        ("Non-essential parts are changed.", "Nicht-essentielle Teile werden geändert.", ("en", "de")),
         ("", "", ("en", "de")),
     ],
 )
 def test_what_is_well_said_otherwise_is_left_alone(source: str, target: str, languages: tuple[str, str]) -> None:
     assert negation_difference(source, target, *languages) is None
     assert negation_difference(target, source, *reversed(languages)) is None
+
+
+def test_in_a_long_sentence_a_negation_may_say_the_same() -> None:
+    source = "Desktop systems fall behind the alternatives of other makers when it comes to certain features."
+    target = (
+        "Desktop-Systeme sind nicht auf der Höhe der Alternativen anderer Hersteller, was gewisse Merkmale betrifft."
+    )
+    assert negation_difference(source, target, "en", "de") is None
+    assert negation_difference(target, source, "de", "en") == "lost"
+    assert negation_difference("They are here.", "Sie sind nicht hier.", "en", "de") == "added"
 
 
 def test_languages_are_known_by_their_first_part() -> None:

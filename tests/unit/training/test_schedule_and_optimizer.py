@@ -55,7 +55,7 @@ def test_only_matrices_decay() -> None:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.fill_(1.0)
-    optimizer = build_optimizer(model, OptimizerConfig(weight_decay=0.5))
+    optimizer = build_optimizer(model.parameters(), OptimizerConfig(weight_decay=0.5))
     set_learning_rate(optimizer, 0.1)
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)
@@ -69,7 +69,7 @@ def test_adam_takes_the_first_step_of_its_formula() -> None:
     model = nn.Linear(1, 1, bias=False)
     with torch.no_grad():
         model.weight.fill_(2.0)
-    optimizer = build_optimizer(model, OptimizerConfig(betas=(0.9, 0.98), epsilon=1e-9))
+    optimizer = build_optimizer(model.parameters(), OptimizerConfig(betas=(0.9, 0.98), epsilon=1e-9))
     set_learning_rate(optimizer, 0.25)
     model.weight.grad = torch.full((1, 1), 3.0)
     optimizer.step()

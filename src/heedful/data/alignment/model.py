@@ -170,6 +170,15 @@ class AlignmentModel:
         forth, back = self._joint(group)[0]
         return Links(_most_probable(forth, axis=2), _most_probable(back, axis=1))
 
+    def owners(self, group: Group) -> NDArray[np.intp]:
+        """Say of each target word which source word it is most probably written for, none left out.
+
+        Returns [batch, target_len].
+        """
+        (forth, _), _ = self._joint(group)
+        best: NDArray[np.intp] = forth[:, :, :-1].argmax(axis=2)
+        return best
+
     def state(self) -> dict[str, NDArray[np.floating]]:
         """Return what was learned, by name; which pairs there are follows from the corpus."""
         found: dict[str, NDArray[np.floating]] = {"probs": self.probs}

@@ -6,7 +6,7 @@ import { html, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preac
 import { decodingWords, minused, percentOf } from "./decoding_words.js";
 import { spelled } from "./drawing.js";
 import { Card, Choice } from "./parts.js";
-import { shownStep, symbolIds } from "./steps.js";
+import { pathTo, shownStep, symbolIds } from "./steps.js";
 
 const NODE = { width: 92, height: 26, gapX: 26, gapY: 8, top: 20, left: 6 };
 const LARGEST_BEAM = 8;
@@ -69,13 +69,6 @@ function layOut(beam) {
     width: 2 * NODE.left + columns.length * (NODE.width + NODE.gapX) - NODE.gapX,
     height: NODE.top + Math.max(...columns.map((column) => column.length)) * (NODE.height + NODE.gapY) + 2,
   };
-}
-
-/** The nodes that lead to one, itself last. */
-function pathTo(beam, node) {
-  const path = [];
-  for (let at = node; at; at = beam.nodes[at.parent]) path.unshift(at);
-  return path;
 }
 
 function BeamTree({ tree, beam, step, current, shown, language, onGo, onHover }) {

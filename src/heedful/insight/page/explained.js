@@ -3,9 +3,11 @@
 import { AttentionView } from "./attention.js";
 import { followKey } from "./attention_map.js";
 import { BeamView } from "./beam.js";
+import { GuessView } from "./guesses.js";
 import { minused } from "./decoding_words.js";
 import { layersOf, shade } from "./drawing.js";
 import { Facts, showPage, trace } from "./explained_frame.js";
+import { ParallelView } from "./parallel.js";
 import { useKeys } from "./parts.js";
 import { DecodingView } from "./steps.js";
 import { html, signal, useSignal } from "./vendor/preact.js";
@@ -14,7 +16,7 @@ import { attentionWords, pageWords } from "./words.js";
 const layers = layersOf(trace);
 const FIRST = {
   kind: null, layer: null, head: -1, heads: null, step: 0, held: null, cell: null, mass: 0.9, units: "tokens",
-  symbols: "shown", shading: "attention", beam: null,
+  symbols: "shown", shading: "attention", beam: null, pass: 0,
 };
 const state = Object.fromEntries(Object.entries(FIRST).map(([name, value]) => [name, signal(value)]));
 
@@ -92,8 +94,10 @@ function Body({ language, words }) {
     <${Sentences} />
     <${Numbers} words=${words} />
     <${AttentionView} ...${shared} words=${attentionWords(language)} />
+    ${trace.refinement && html`<${ParallelView} ...${shared} />`}
     <${DecodingView} ...${shared} />
     <${BeamView} ...${shared} />
+    <${GuessView} ...${shared} />
     <footer>
       <p class="keys">${words.keys.map(([keys, text]) => html`<span key=${keys}><kbd>${keys}</kbd> ${text}</span>`)}</p>
     </footer>`;

@@ -2,17 +2,16 @@
 // Steps, plays and hears ← → and p by itself; whoever surrounds it says through `actions` what else can be done:
 // `attribute()` computes an attribution, `continueFrom(step, tokenId)` lets the translation go on with another token.
 
-import { html, useEffect, useState } from "./vendor/preact.js";
+import { html, useEffect } from "./vendor/preact.js";
 import { chooseHeads, useBetween } from "./attention_map.js";
 import { decodingWords, minused, percentOf } from "./decoding_words.js";
 import { headOf, shade, spelled } from "./drawing.js";
 import { Card, Choice } from "./parts.js";
-
-const BEAT = 700; // milliseconds for a step while playing
+import { Player, usePlayKeys, usePlaying, within } from "./player.js";
 
 /** The step that is shown: the state's, as far as the translation goes. */
 export function shownStep(trace, state) {
-  return Math.max(0, Math.min(trace.target.tokens.length - 1, state.step.value));
+  return within(state.step, trace.target.tokens.length - 1);
 }
 
 /** The ids that are no text: nothing can be read in them, and nothing follows the end. */
@@ -26,34 +25,43 @@ export function symbolIds(trace) {
   ]);
 }
 
+/** The nodes of a beam that lead to one, itself last. */
+export function pathTo(beam, node) {
+  const path = [];
+  for (let at = node; at; at = beam.nodes[at.parent]) path.unshift(at);
+  return path;
+}
+
+/** The steps at which a term was written, and nothing was chosen; what one has chosen oneself is not among them. */
+const givenSteps = ({ beam, prefix = 0 }) =>
+  new Set(beam ? pathTo(beam, beam.nodes[beam.chosen]).filter((node) => node.isForced && node.step >= prefix)
+    .map((node) => node.step) : []);
+
 export function DecodingView({ trace, layers, state, language, actions }) {
   const said = decodingWords(language);
   const step = shownStep(trace, state);
   const [atSource, atWritten] = ["source", "target"].map((at) => layers[useBetween(trace, "target", at)?.name]);
   const place = chosenHead(atSource ?? atWritten, state);
-  const { isPlaying, toggle } = usePlaying(trace, state);
-  useStepKeys(trace, state, toggle);
+  const last = trace.target.tokens.length - 1;
+  const playing = usePlaying(trace.target, state.step, last);
+  usePlayKeys(playing, state.step, last);
+  const given = givenSteps(trace);
+  const isCopied = Boolean(trace.fertilities); // then nothing is written before: all copies of the source are read
   const [cross, own] = [atSource, atWritten].map((use) => use && headOf(use[place.layer], place.head)[step]);
   return html`
     <${Card} title=${said.decoding} hint=${said.decodingHint}>
       ${place && html`<div class="tools"><${HeadChoice} place=${place} state=${state} said=${said} /></div>`}
-      <div class="player">
-        <button type="button" class="plain" aria-pressed=${isPlaying} onClick=${toggle}>
-          ${isPlaying ? said.pause : said.play}
-        </button>
-        <input
-          type="range" min="0" max=${trace.target.tokens.length - 1} value=${step} aria-label=${said.step}
-          aria-valuetext=${said.stepOf(step + 1, trace.target.tokens.length)}
-          onInput=${(event) => { state.step.value = Number(event.target.value); }}
-        />
-        <span class="hint">${said.stepOf(step + 1, trace.target.tokens.length)}</span>
-      </div>
-      <p class="unseen" aria-live="polite">${isPlaying ? "" : announced(trace, step, said)}</p>
+      <${Player}
+        playing=${playing} place=${state.step} last=${last} label=${said.step} said=${said}
+        told=${said.stepOf(step + 1, last + 1)}
+      />
+      <p class="unseen" aria-live="polite">${playing.isPlaying ? "" : announced(trace, step, said)}</p>
       <p class="label">${said.output}</p>
       <div class="chips stacked">
         ${trace.target.tokens.map(
           (token, number) => html`<${WrittenChip}
             key=${number} token=${token} trace=${trace} number=${number} step=${step} state=${state} said=${said}
+            isGiven=${given.has(number)}
           />`,
         )}
       </div>
@@ -62,9 +70,9 @@ export function DecodingView({ trace, layers, state, language, actions }) {
           <${SourceRow}
             trace=${trace} step=${step} row=${cross} state=${state} said=${said} actions=${actions}
           />
-          <p class="label">${own ? said.written : said.writtenBefore}</p>
+          <p class="label">${isCopied ? said.copied : own ? said.written : said.writtenBefore}</p>
           <div class="chips stacked read">
-            ${trace.inputs.slice(0, step + 1).map(
+            ${(isCopied ? trace.inputs : trace.inputs.slice(0, step + 1)).map(
               (token, number) => html`<${WeightChip} key=${number} token=${token} weight=${own?.[number]} />`,
             )}
           </div>
@@ -105,55 +113,16 @@ function HeadChoice({ state, place, said }) {
     />`;
 }
 
-/** Go from step to step by itself until the last; from there it begins again. */
-function usePlaying(trace, state) {
-  const [played, setPlayed] = useState(null);
-  const isPlaying = played === trace.target; // another translation is not played on
-  const last = trace.target.tokens.length - 1;
-  useEffect(() => {
-    if (!isPlaying) return undefined;
-    const timer = setInterval(() => {
-      const next = shownStep(trace, state) + 1;
-      if (next >= last) setPlayed(null);
-      state.step.value = Math.min(next, last);
-    }, BEAT);
-    return () => clearInterval(timer);
-  }, [isPlaying, trace.target]);
-  const toggle = () => {
-    if (!isPlaying && shownStep(trace, state) === last) state.step.value = 0;
-    setPlayed(isPlaying ? null : trace.target);
-  };
-  return { isPlaying, toggle };
-}
-
-/** ← → step and p plays, wherever the focus is, except where something else has taken the key for itself. */
-function useStepKeys(trace, state, toggle) {
-  useEffect(() => {
-    const onKey = (event) => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
-      if (event.target.closest?.("input, textarea, select")) return;
-      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (by) {
-        const last = trace.target.tokens.length - 1;
-        state.step.value = Math.max(0, Math.min(last, shownStep(trace, state) + by));
-      } else if (event.key === "p") toggle();
-      else return;
-      event.preventDefault();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  });
-}
-
-function WrittenChip({ token, trace, number, step, state, said }) {
+function WrittenChip({ token, trace, number, step, state, said, isGiven }) {
   const numForced = trace.prefix ?? 0; // the last of them was chosen, those before it were kept
-  const isForced = number === numForced - 1;
+  const isForced = number === numForced - 1 || isGiven;
+  const why = isGiven ? said.forcedNode : isForced ? said.forced : number < numForced ? said.kept : null;
   const probability = percentOf(trace.steps[number].logProb);
   const names = ["chip", token.isSpecial && "special", number > step && "later", isForced && "forced"];
   return html`
     <button
       type="button" class=${names.filter(Boolean).join(" ")} aria-current=${number === step ? "step" : null}
-      title=${number < numForced ? `${probability} · ${isForced ? said.forced : said.kept}` : probability}
+      title=${why ? `${probability} · ${why}` : probability}
       style=${{ background: `rgb(var(--heat) / ${0.32 * Math.exp(trace.steps[number].logProb)})` }}
       onClick=${() => { state.step.value = number; }}
     >${spelled(token)}<small>${probability}</small></button>`;

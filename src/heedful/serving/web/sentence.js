@@ -4,8 +4,9 @@ import { spelled } from "/insight/drawing.js";
 import { html } from "/insight/vendor/preact.js";
 import { LanguageMenu } from "./language_menu.js";
 import { directions, target } from "./served.js";
-import { change, OF_SENTENCE, state } from "./state.js";
-import { trace } from "./tracing.js";
+import { asOnFirstVisit, change, follow, OF_SENTENCE, queryWith, state } from "./state.js";
+import { termsOf } from "./glossary.js";
+import { hasTerms, isAtOnce, trace } from "./tracing.js";
 import { useTyped } from "./typing.js";
 import { words } from "./words.js";
 
@@ -69,9 +70,10 @@ function Origin() {
   if (state.checkpoint.value !== null && state.run.value !== null) {
     notes.push(["checkpoint", said.atCheckpoint(state.run.value, state.checkpoint.value), said.finished]);
   }
+  if (hasTerms.value) notes.push(["glossary", said.withTerms(termsOf(state.glossary.value).terms), said.withoutTerms]);
   return notes.map(
     ([name, text, undo]) => html`<p key=${name} class="origin">${text}
-      <button type="button" class="plain" onClick=${() => { state[name].value = null; }}>${undo}</button></p>`,
+      <button type="button" class="plain" onClick=${() => change(asOnFirstVisit(name))}>${undo}</button></p>`,
   );
 }
 
@@ -85,8 +87,19 @@ export function Sentence() {
     <${Sentences} /><${Origin} />`;
 }
 
-/** Show a view of the trace once there is one; while the next is on its way the last stays. */
-export function WithTrace({ children }) {
+/** What is said by views that a model without steps has nothing for. */
+function NoSteps() {
+  const said = words();
+  const changes = { view: "decoding" };
+  return html`<p class="empty">${said.atOnce} <a href=${queryWith(changes)}
+    onClick=${(event) => follow(event, changes)}>${said.views.decoding} →</a></p>`;
+}
+
+/**
+ * Show a view of the trace once there is one; while the next is on its way the last stays. `atOnce` shows that of a
+ * model that writes all positions at once, in the place of the view.
+ */
+export function WithTrace({ atOnce: AtOnce = NoSteps, children }) {
   const said = words();
   const { status, data, error } = trace.value;
   return html`
@@ -94,5 +107,6 @@ export function WithTrace({ children }) {
     ${status === "failed" && html`<p class="refusal" role="alert">${said.failed(error)}</p>`}
     ${status === "none" && html`<p class="empty">${said.nothing}</p>`}
     ${data && status !== "failed" && html`
-      <div class=${status === "loading" ? "stale" : ""}>${children(trace.value)}</div>`}`;
+      <div class=${status === "loading" ? "stale" : ""}>${isAtOnce(data)
+        ? html`<${AtOnce} data=${data} />` : children(trace.value)}</div>`}`;
 }

@@ -36,12 +36,14 @@ const FIELDS = {
   text: word(EXAMPLES.translation),
   source: word("auto"),
   target: word(null),
+  glossary: word(""), // terms and what they become, a line each
   beam: number(null),
   kind: word(null), // which use of attention; none is the one from target to source
   layer: number(null), // none is the last
   head: number(-1), // -1 is the mean of all
   heads: numbers, // several, where a view can show them at once
   step: number(0),
+  pass: number(0), // of a speculative search
   held: number(null),
   mass: number(0.9),
   units: oneOf("tokens", "words"),
@@ -71,10 +73,10 @@ const FIELDS = {
 
 export const state = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, signal(field.fallback)]));
 
-const asOnFirstVisit = (...names) => Object.fromEntries(names.map((name) => [name, FIELDS[name].fallback]));
+export const asOnFirstVisit = (...names) => Object.fromEntries(names.map((name) => [name, FIELDS[name].fallback]));
 
 /** What was chosen inside one sentence: another one makes it meaningless. */
-export const OF_SENTENCE = asOnFirstVisit("held", "cell", "prefix", "hypothesis", "sentence", "step");
+export const OF_SENTENCE = asOnFirstVisit("held", "cell", "prefix", "hypothesis", "sentence", "step", "pass");
 
 /** What was chosen for one model: another one has other languages and layers. */
 export const OF_MODEL = {
@@ -93,7 +95,10 @@ export function follow(event, changes) {
   change(changes);
 }
 
+/** What one types may be too long for an address. */
+const TYPED = ["text", "glossary"];
 const isLong = (text) => new URLSearchParams({ text }).toString().length > LONGEST_IN_ADDRESS;
+const longOnes = () => TYPED.map((name) => [name, state[name].value]).filter(([, text]) => isLong(text));
 
 /** Take over what a query says; what it does not mention is as on the first visit. */
 export function readQuery(query) {
@@ -108,7 +113,7 @@ export function queryWith(changes = {}) {
   const query = new URLSearchParams();
   for (const [name, field] of Object.entries(FIELDS)) {
     const value = name in changes ? changes[name] : state[name].value;
-    if (value === field.fallback || value === null || (name === "text" && isLong(value))) continue;
+    if (value === field.fallback || value === null || (TYPED.includes(name) && isLong(value))) continue;
     query.set(name, field.write(value));
   }
   const spelled = query.toString();
@@ -116,28 +121,29 @@ export function queryWith(changes = {}) {
 }
 
 /**
- * Keep the address in step with the state: going to another view can be undone with the browser's back button. A text
- * too long for an address is kept beside it in the browser's history, so that it outlives a reload.
+ * Keep the address in step with the state: going to another view can be undone with the browser's back button. What is
+ * typed and too long for an address is kept beside it in the browser's history, so that it outlives a reload.
  */
 export function followAddress() {
   let [place, timer, times] = [null, null, []];
   // All at once: an address between the old one and the new one would be a place nobody went to.
   const arrive = () => batch(() => {
     readQuery(location.search);
-    if (history.state?.text) state.text.value = history.state.text;
+    for (const name of TYPED) if (history.state?.[name]) state[name].value = history.state[name];
     place = `${state.view.value} ${state.chapter.value}`;
   });
   arrive();
   addEventListener("popstate", arrive);
   effect(() => {
     const address = queryWith();
-    const text = isLong(state.text.value) ? state.text.value : null;
+    const long = longOnes();
     const there = `${state.view.value} ${state.chapter.value}`;
     const isSame = address === location.search || (address === location.pathname && !location.search);
     clearTimeout(timer);
-    if (isSame && text === (history.state?.text ?? null)) return;
+    if (isSame && TYPED.every((name) => history.state?.[name] === Object.fromEntries(long)[name])) return;
     const write = () => {
-      history[there === place ? "replaceState" : "pushState"](text && { text }, "", address);
+      const kept = long.length > 0 ? Object.fromEntries(long) : null;
+      history[there === place ? "replaceState" : "pushState"](kept, "", address);
       place = there;
       times = [...times.slice(1 - MOST_CHANGES), performance.now()];
     };

@@ -4,6 +4,7 @@
 import { computed, effect, signal } from "/insight/vendor/preact.js";
 import { layersOf } from "/insight/drawing.js";
 import { afterRest, isAborted, post, postAbout } from "./api.js";
+import { termsOf } from "./glossary.js";
 import { model, target } from "./served.js";
 import { state } from "./state.js";
 
@@ -11,11 +12,20 @@ const PAUSE = 250; // milliseconds without a change before the server is asked
 const NOTHING = { status: "none", data: null, layers: null, error: null };
 
 export const trace = signal(NOTHING);
+
+/** Whether a trace is of a model that writes all positions at once: it has neither steps nor heads to ask about. */
+export const isAtOnce = (data) => data.format === "heedful-parallel";
+
 export const extras = { attribution: signal(null), heads: signal(null) };
 
 /** The views that show a trace. */
 const SHOWN_IN = ["attention", "decoding", "heads"];
 const isShown = computed(() => SHOWN_IN.includes(state.view.value) && model.value?.task === "translation");
+
+/** Whether the search is held to terms: what was chosen by hand is as it was chosen. */
+export const hasTerms = computed(() =>
+  !state.prefix.value && state.hypothesis.value === null && termsOf(state.glossary.value).terms > 0,
+);
 
 /** What is asked of the server for the sentence as it stands. */
 export const wanted = computed(() => ({
@@ -27,6 +37,7 @@ export const wanted = computed(() => ({
   beam: state.beam.value,
   prefixIds: state.prefix.value,
   hypothesis: state.prefix.value ? null : (state.hypothesis.value?.replaceAll("\n", " ") ?? null),
+  ...(hasTerms.value ? { glossary: termsOf(state.glossary.value).pairs } : {}),
   run: state.checkpoint.value === null ? null : state.run.value,
   checkpoint: state.run.value === null ? null : state.checkpoint.value,
 }));
@@ -69,7 +80,7 @@ async function load(request, leaving) {
 /** Ask for one of the extras of the trace that is shown; what came for a trace that is gone is thrown away. */
 export async function want(name) {
   const { data, request, status } = trace.peek();
-  if (status !== "ready" || extras[name].peek() !== null) return;
+  if (status !== "ready" || isAtOnce(data) || extras[name].peek() !== null) return;
   extras[name].value = { status: "loading" };
   try {
     const found = await postAbout(data, name, {}, leavingExtras.signal);

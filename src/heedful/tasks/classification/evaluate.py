@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from heedful.config.classification import ClassificationRun
 from heedful.config.load import load_any
 from heedful.data.labelled import Document, number_labels, read_documents
-from heedful.data.readers import open_bytes
+from heedful.data.opening import open_bytes
 from heedful.errors import DataError, UserError, nearest
 from heedful.evaluation.classification import ClassificationScores, score_labels
 from heedful.evaluation.paired import Difference, compare_decisions

@@ -4,12 +4,12 @@ Good pairs are the references, and those of the model's own translations that ar
 them on purpose (omissions.py), and detectors are fitted to tell the two apart, with thresholds that flag few of the
 good ones. A word is right when a reference of its source has it, as often as it was written. Half of the translations
 make the calibration of words, the other half the reliability diagram. Pairs of several kinds of text, given together,
-make a calibration that holds for all of them.
+make a calibration that holds for all of them: no kind has more of its good pairs flagged than another may have.
 """
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -24,11 +24,10 @@ from heedful.tasks.translation.omissions import Examples, TextPair, lacking_clau
 from heedful.tasks.translation.review import PairScorer
 from heedful.tasks.translation.translated import Translation
 from heedful.tasks.translation.word_confidence import WordConfidence, word_confidences
-from heedful.text.sentences import split_sentences
 from heedful.text.words import is_unspaced
 
 SHAPE_ALARMS, FORCED_ALARMS = 0.01, 0.02
-"""The share of good pairs, and likewise of good texts, that a detector of each kind flags at most."""
+"""The share of good pairs of each kind of text, and of texts made of them, that a detector flags at most."""
 
 _DOUBTED_GOOD = 0.02
 """The share of good translations that low confidence flags."""
@@ -65,9 +64,12 @@ class Asked:
 
 
 def calibrate_direction(
-    asked: Asked, pairs: Sequence[TextPair], translations: Sequence[Translation]
+    asked: Asked, pairs: Sequence[TextPair], translations: Sequence[Translation], kinds: Sequence[int] = ()
 ) -> DirectionCalibration:
-    """Find out what can be found out from the pairs of one direction and a translation of each source."""
+    """Find out what can be found out from the pairs of one direction and a translation of each source.
+
+    `kinds` says of each pair by a number what kind of text it is; left out, all are of one.
+    """
     good = [one for (_, reference), one in zip(pairs, translations, strict=True) if is_good(one.text, reference)]
     references = set(pairs)
     own = [(one.source, one.text) for one in good if (one.source, one.text) not in references]
@@ -76,8 +78,11 @@ def calibrate_direction(
     exchanged = make_examples([(target, source) for source, target in good_pairs])
     additions = Examples(*([(second, first) for first, second in some] for some in exchanged.both))
     words, reliability = _calibrated_words(_words_of(pairs, translations))
+    kind_of: dict[str, int] = {}
+    for pair, one, kind in zip(pairs, translations, kinds or [0] * len(pairs), strict=True):
+        kind_of |= dict.fromkeys((*pair, one.text), kind)
     return replace(
-        _detectors(asked, omissions, additions),
+        _detectors(asked, omissions, additions, kind_of),
         words=words,
         reliability=reliability,
         low_confidence=_low_confidence(good),
@@ -103,8 +108,10 @@ def make_examples(pairs: Sequence[TextPair], *, seed: int = 1, most_texts: int =
     return Examples([*chain(*(one.good for one in examples))], [*chain(*(one.lacking for one in examples))])
 
 
-def _detectors(asked: Asked, omissions: Examples, additions: Examples) -> DirectionCalibration:
-    """Fit a detector of each kind; those that ask the model only where it knows the way back."""
+def _detectors(
+    asked: Asked, omissions: Examples, additions: Examples, kind_of: Mapping[str, int]
+) -> DirectionCalibration:
+    """Fit every detector; those that ask the model only where it knows the way back."""
     scorer = asked.scorer
     can_ask = scorer.can_ask(*asked.languages)
     good, left_out, added = (
@@ -112,7 +119,12 @@ def _detectors(asked: Asked, omissions: Examples, additions: Examples) -> Direct
         for some in (omissions.good, omissions.lacking, additions.lacking)
     )
     same, more = ([(target, source) for source, target in some] for some in (good, added))
-    omission, addition = (_fit_pairs(shape_signals, *some, SHAPE_ALARMS) for some in ((good, left_out), (same, more)))
+
+    def fit(signals: Signals, good: Sequence[Sides], lacking: Sequence[Sides], alarms: float) -> Detector | None:
+        found = [(pair[0].text, signals(*pair)) for pair in good]
+        return _fit(found, [signals(*pair) for pair in lacking], alarms, kind_of)
+
+    omission, addition = (fit(shape_signals, *some, SHAPE_ALARMS) for some in ((good, left_out), (same, more)))
     found = DirectionCalibration(omission=omission, addition=addition)
     if not can_ask:
         return found
@@ -127,27 +139,31 @@ def _detectors(asked: Asked, omissions: Examples, additions: Examples) -> Direct
     ]
     return replace(
         found,
-        omission_forced=_fit_pairs(forced_signals, good, left_out, FORCED_ALARMS),
-        addition_forced=_fit_pairs(forced_signals, same, more, FORCED_ALARMS),
-        omission_compared=_fit(compared[0], [signals for _, signals in compared[1]], FORCED_ALARMS),
+        omission_forced=fit(forced_signals, good, left_out, FORCED_ALARMS),
+        addition_forced=fit(forced_signals, same, more, FORCED_ALARMS),
+        omission_compared=_fit(compared[0], [signals for _, signals in compared[1]], FORCED_ALARMS, kind_of),
     )
 
 
-def _fit_pairs(signals: Signals, good: Sequence[Sides], lacking: Sequence[Sides], alarms: float) -> Detector | None:
-    """Fit a detector to signals that pairs have by themselves."""
-    return _fit([(pair[0].text, signals(*pair)) for pair in good], [signals(*pair) for pair in lacking], alarms)
+def _fit(
+    good: Sequence[tuple[str, list[float]]],
+    lacking: Sequence[list[float]],
+    alarms: float,
+    kind_of: Mapping[str, int],
+) -> Detector | None:
+    """Fit a detector whose threshold few of the good pairs of each kind pass; None from too few examples.
 
-
-def _fit(good: Sequence[tuple[str, list[float]]], lacking: Sequence[list[float]], alarms: float) -> Detector | None:
-    """Fit a detector whose threshold few of the good pairs pass, given with a text each; None from too few examples."""
+    Good pairs are given with a text each, of which `kind_of` knows the kind; the others are made of several.
+    """
     if min(len(good), len(lacking)) < _LEAST_EXAMPLES:
         return None
     inputs = np.array([signals for _, signals in good]), np.array(lacking)
     is_lacking = np.repeat([False, True], [len(good), len(lacking)])
     weights = fit_logistic(np.concatenate(inputs), is_lacking)
-    scores, is_text = inputs[0] @ weights[1:] + weights[0], np.array([_is_text(text) for text, _ in good])
-    some = [scores[chosen] for chosen in (is_text, ~is_text) if chosen.any()]
-    threshold = max(np.quantile(values, 1 - alarms) for values in some)
+    scores, kinds = inputs[0] @ weights[1:] + weights[0], np.array([kind_of.get(text, -1) for text, _ in good])
+    some = [scores[kinds == kind] for kind in np.unique(kinds)]
+    enough = [values for values in some if len(values) >= _LEAST_EXAMPLES] or [scores]
+    threshold = max(np.quantile(values, 1 - alarms) for values in enough)
     return Detector((float(weights[0] - threshold), *map(float, weights[1:])))
 
 
@@ -165,10 +181,6 @@ def _letters_per_piece(sides: Sequence[Sides]) -> float | None:
         if (letters := letters_of_words(source.text))
     ]
     return _SPELLED * float(np.median(found)) if len(found) >= _LEAST_EXAMPLES else None
-
-
-def _is_text(text: str) -> bool:
-    return sum(bool(sentence.strip()) for sentence in split_sentences(text)) > 1
 
 
 def _some(pairs: Sequence[TextPair], most: int) -> list[TextPair]:

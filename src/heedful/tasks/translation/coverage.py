@@ -4,7 +4,8 @@ Three kinds of signals. The *shape* of a pair costs nothing: how many tokens, se
 *forced* signals are what a model thinks of the given pair: how surprised it is by each token of one side when it has
 read the other, both ways. What is nowhere on the other side comes as a surprise, several tokens in a row. Rare words
 surprise anyway: the *compared* signals hold a translation against one of the model's own, and what counts is what the
-source surprises more after the one than after the other. They hold for text of any kind.
+source surprises more after the one than after the other, and which of its own words the given one lacks. They hold for
+text of any kind.
 A `Detector` weighs signals by logistic regression; omission is what the source has and the translation lacks, addition
 the same with the sides exchanged. Knows texts and numbers; knows no model.
 """
@@ -14,6 +15,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from heedful.text.words import UNIT
+
 _ENDS = re.compile(r"[.!?…]+(?=[\s\"'”’»)\]]|$)|[。！？]+")
 _MARKS = re.compile(r"[,;:—–](?=\s)|[，；：、]")
 _TOLERATED = (1.0, 2.0, 4.0)
@@ -22,7 +25,10 @@ _TOLERATED = (1.0, 2.0, 4.0)
 _TOLERATED_MORE = (0.0, 0.5, 1.0, 2.0)
 """The same for surprise beyond that after the model's own translation."""
 
-NUM_SHAPE, NUM_FORCED, NUM_COMPARED = 5, 18, 28
+_STEM = 5
+"""Letters by which words are taken for the same: forms of a word mostly differ behind them."""
+
+NUM_SHAPE, NUM_FORCED, NUM_COMPARED = 5, 18, 32
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,9 @@ def compared_signals(pair: tuple[Side, Side], own: tuple[Side, Side]) -> list[fl
         sum(more) / 10,
         *(math.log1p(_longest_surprise(more, tolerated)) for tolerated in _TOLERATED_MORE),
         max(more),
+        math.sqrt(_longest_surprise(more, _TOLERATED_MORE[-1])),
+        math.log(max(len(target.text), 1) / max(len(rendering.text), 1)),
+        *_word_signals(target.text, rendering.text),
     ]
 
 
@@ -97,6 +106,15 @@ class Detector:
     def finds(self, signals: Sequence[float]) -> bool:
         """Say whether something seems to be missing; what is not a number is no sign."""
         return self.score(signals) > 0
+
+
+def _word_signals(text: str, own: str) -> tuple[float, float]:
+    """Say how many words of the model's own translation a text lacks: more than it has beside them, and by share."""
+    ours, theirs = ([unit[:_STEM] for unit in UNIT.findall(some.lower())] for some in (own, text))
+    has, known = set(theirs), set(ours)
+    lacking, beside = sum(word not in has for word in ours), sum(word not in known for word in theirs)
+    more = lacking / math.sqrt(len(ours) + 1) - beside / math.sqrt(len(theirs) + 1)
+    return more, lacking / (len(ours) + 1)
 
 
 def _longest_surprise(surprises: Sequence[float], tolerated: float) -> float:

@@ -10,8 +10,10 @@ from pydantic import JsonValue
 
 from heedful.config.data import Corpus, DataConfig
 from heedful.config.translation import TranslationRun
+from heedful.data.fertilities import FertilityStream, prepare_fertilities
 from heedful.data.file_identity import FileIdentities
 from heedful.data.readers import read_pairs
+from heedful.data.shard_stream import ShardStream
 from heedful.data.store import SubwordDropout, prepare_store
 from heedful.data.stream import BatchStream
 from heedful.errors import DataError, UserError, count_of
@@ -21,6 +23,7 @@ from heedful.storage.model_folder import load_model_folder
 from heedful.tasks.folder_tokenizers import translation_tokenizer
 from heedful.tasks.run_folder import TOKENIZER, Say, has_begun
 from heedful.tasks.translation.learned_text import learned_text
+from heedful.tasks.translation.sharded_data import is_sharded, pairs_to_learn_from, prepare_shards
 from heedful.tasks.translation.validate import ValidationPair
 from heedful.text.learning import learn_tokenizer
 from heedful.text.tokenizer import Tokenizer
@@ -34,8 +37,10 @@ class TrainingData:
     """Everything a run reads."""
 
     tokenizer: Tokenizer
-    stream: BatchStream
+    stream: BatchStream | FertilityStream | ShardStream
     num_pairs: int
+    """Of shards those that were prepared when the run began."""
+
     validation: list[ValidationPair]
     learned_text: dict[str, JsonValue]
     """What the training text is like, as learned_text.py says it."""
@@ -45,11 +50,15 @@ def prepare_data(config: TranslationRun, folder: Path, *, identities: FileIdenti
     """Read, tokenise and batch what the run in `folder` needs; every fault of the data shows here."""
     validation = read_validation(config.data)
     tokenizer = find_tokenizer(config, folder, say)
+    if is_sharded(config.data):
+        shards = prepare_shards(config, tokenizer, say)
+        found = learned_text(tokenizer, _first_sources(config.data))
+        return TrainingData(tokenizer, shards, shards.num_pairs, validation, found)
     rate = config.tokenizer.dropout
     dropout = SubwordDropout(rate, config.seed) if rate else None
     store = prepare_store(config.data, tokenizer, dropout=dropout, seed=config.seed, identities=identities, say=say)
     say(store.report.sentence())
-    stream = BatchStream(
+    plain = BatchStream(
         store,
         batch_tokens=config.training.batch_tokens,
         seed=config.seed,
@@ -58,8 +67,11 @@ def prepare_data(config: TranslationRun, folder: Path, *, identities: FileIdenti
         weights=corpus_weights(config.data, [report.num_kept for report in store.reports]),
         max_tokens=config.data.filters.max_tokens,
     )
+    stream = FertilityStream(plain, prepare_fertilities(store, say=say)) if config.model.kind == "fertility" else plain
     say(f"An epoch has {stream.num_batches(0):,} batches; validation is on {count_of(len(validation), 'pair')}.")
-    found = learned_text(tokenizer, _first_sources(config.data))
+    made = config.data.augmentation
+    num_before = made.context_sentences if made.context else 0
+    found = learned_text(tokenizer, _first_sources(config.data), context_sentences=num_before)
     return TrainingData(tokenizer, stream, len(store), validation, found)
 
 
@@ -157,8 +169,8 @@ def new_tokenizer(config: TranslationRun, say: Say) -> Tokenizer:
         return _taken_tokenizer(config, Path(config.tokenizer.take_from), say)
     tokenizer = learn_tokenizer(
         config.tokenizer,
-        (pair.source for corpus in config.data.train for pair in read_pairs(corpus)),
-        (pair.target for corpus in config.data.train for pair in read_pairs(corpus)),
+        (pair.source for corpus in config.data.train for pair in pairs_to_learn_from(corpus)),
+        (pair.target for corpus in config.data.train for pair in pairs_to_learn_from(corpus)),
         target_languages(config.data),
         registers=registers_of(config.data),
         simplify_chinese=any(corpus.simplify_chinese for corpus in config.data.train),

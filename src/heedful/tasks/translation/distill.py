@@ -59,7 +59,7 @@ def distill(
         say(f"Part {first} of {every} has nothing to do: `data.train` names only {len(data.train)}.")
     for number, corpus in chosen:
         source_language, target_language = direction_of(corpus, data)
-        path = out / f"{number}.{source_language}-{target_language}.tsv.gz"
+        path = distilled_path(out, number, corpus, data)
         if path.exists():
             say(f"{path} is there already.")
             continue
@@ -73,7 +73,7 @@ def distill(
         lines, num_left_out = [], 0
         for piece in _pieces(sources):
             for translation in translate(piece):
-                kept = _usable(translation)
+                kept = usable(translation)
                 num_left_out += not kept
                 lines += [f"{one_line(translation.source)}\t{one_line(text)}\n" for text in kept]
             say(f"{path}: {len(lines):,} pairs.")
@@ -87,6 +87,11 @@ def distill(
         write_atomic(path, gzip.compress("".join(lines).encode(), mtime=0))
         distilled.append(DistilledCorpus(path, source_language, target_language, len(lines), num_left_out))
     return distilled
+
+
+def distilled_path(out: Path, number: int, corpus: Corpus, data: DataConfig) -> Path:
+    """Return where the translations of a training corpus are written, `number` being its place."""
+    return out / f"{number}.{'-'.join(direction_of(corpus, data))}.tsv.gz"
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,7 @@ def _pieces(sources: Sequence[str]) -> Iterator[list[str]]:
         yield piece
 
 
-def _usable(translation: Translation) -> list[str]:
+def usable(translation: Translation) -> list[str]:
     """Return the alternatives a student may learn from: those that ended by themselves and say something."""
     texts = [alternative.text for alternative in translation.alternatives if alternative.finish_reason == "eos"]
     return [text for text in dict.fromkeys(texts) if text.strip()]

@@ -44,6 +44,8 @@ class DraftingRules:
 
     hidden_dim: int = 384
     rank: int = 64
+    """Width of the projection to tokens."""
+
     num_tokens: int = 8000
     """The most frequent tokens, which it can guess."""
 
@@ -228,7 +230,7 @@ def _beginning(reader: _Reader, batches: Sequence[Outputs], rules: DraftingRules
     assert isinstance(counts, Tensor)
     num_tokens = min(rules.num_tokens, vocab)
     rank = min(rules.rank, model.dim, num_tokens)
-    shape = DrafterShape(model.dim, model.num_heads, rules.hidden_dim, rank, num_tokens)
+    shape = DrafterShape(model.dim, model.num_heads, rules.hidden_dim, rank, num_tokens, rules.num_guesses)
     drafter = Drafter(shape).to(reader.device)
     with torch.no_grad():
         drafter.token_ids.copy_(counts.argsort(descending=True, stable=True)[:num_tokens])

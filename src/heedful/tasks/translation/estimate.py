@@ -10,10 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.config.training import NoRegularizer
+from heedful.config.models import TransformerConfig
+from heedful.config.training import NoRegularizer, Sharded
 from heedful.config.translation import TranslationRun
 from heedful.data.packing import epoch_plan
+from heedful.errors import UserError
 from heedful.models.build import num_parameters
+from heedful.training.step_model import GPUS, StepShape, StepTime, step_memory, step_time
 
 _BYTES_PER_NUMBER = {"fp32": 4, "bf16": 3}  # under autocast, about half of what is kept stays in fp32
 _LOGITS_AT_ONCE = 2048
@@ -89,6 +92,60 @@ def estimate_run(
         memory_bytes=costs[largest] + logits + state,
         num_run_tokens=tokens_of_run,
         seconds=None if tokens_per_second is None else tokens_of_run / tokens_per_second,
+    )
+
+
+@dataclass(frozen=True)
+class PaperEstimate:
+    """What a run would cost on GPUs that are not here (training/step_model.py)."""
+
+    gpu: str
+    step: StepTime
+    seconds: float
+    memory_bytes: float
+    """Of each GPU."""
+
+    memory_there: float
+
+
+def on_paper(
+    config: TranslationRun, cost: RunEstimate, vocab_sizes: tuple[int, int], gpu: str, num_gpus: int
+) -> PaperEstimate:
+    """Predict a run on `num_gpus` GPUs of a kind. Validating, saving and the start are not in it."""
+    if gpu.lower() not in GPUS:
+        raise UserError(f'`--gpu` must be one of {", ".join(GPUS)}, but is "{gpu}".')
+    if not isinstance(config.model, TransformerConfig):
+        raise UserError(f"`--gpus` predicts Transformers, but this model is a {config.model.family}.")
+    kind, training = GPUS[gpu.lower()], config.training
+    rows, source_len, target_len = cost.largest_batch
+    sharded = isinstance(training.distribution, Sharded)
+    passes = 1 if isinstance(training.regularizer, NoRegularizer) else 2
+    mean_tokens = cost.num_target_tokens / cost.num_batches / cost.real_share * training.accumulate * passes
+    shape = _shape(config.model, cost.num_parameters, vocab_sizes, mean_tokens, target_len, training.recompute)
+    largest = _shape(
+        config.model, cost.num_parameters, vocab_sizes, rows * target_len * passes, target_len, training.recompute
+    )
+    step = step_time(shape, kind, num_gpus, sharded=sharded)
+    kept = _activation_bytes(config, rows, source_len, target_len) / num_gpus
+    memory = step_memory(largest, num_gpus, kept, sharded=sharded, average=training.ema_decay is not None)
+    return PaperEstimate(kind.name, step, step.total * training.max_steps, memory, kind.memory_bytes)
+
+
+def _shape(
+    model: TransformerConfig, parameters: int, vocab_sizes: tuple[int, int], tokens: float, length: int, recompute: bool
+) -> StepShape:
+    """Describe a step; sources are taken to be as long as targets."""
+    tables = {"three_way": 1, "none": 3}.get(model.tying, 2) * vocab_sizes[1] * model.dim
+    return StepShape(
+        num_parameters=parameters,
+        layer_parameters=max(1, parameters - tables),
+        num_layers=model.depth,
+        dim=model.dim,
+        vocab_size=vocab_sizes[1],
+        tokens=tokens,
+        layer_tokens=tokens * model.depth,
+        attended=1.5 * length,
+        recompute=recompute,
     )
 
 

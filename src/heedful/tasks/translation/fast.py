@@ -38,14 +38,19 @@ def with_speed(translator: TranslatorT, fast: bool) -> TranslatorT:
     return translator
 
 
+def can_guess(model: Decodable[Any]) -> bool:
+    """Say whether a model can check several guesses in one pass."""
+    members = model.models if isinstance(model, Ensemble) else [model]
+    return all(hasattr(member, "extend_best") and hasattr(member, "rewind") for member in members)
+
+
 def generator_of(model: Decodable[Any], fast: bool = False) -> Generator:
     """Return what writes with a model: step by step, or with guesses, by its drafter where it has one."""
     if not fast:
         return Stepwise(model)
     if isinstance(model, Int8Transformer) and model.drafter is not None:
-        return Speculative(model, OwnGuesses(model), lookahead=3)
-    members = model.models if isinstance(model, Ensemble) else [model]
-    if not all(hasattr(member, "extend_best") and hasattr(member, "rewind") for member in members):
+        return Speculative(model, OwnGuesses(model), lookahead=model.drafter.shape.num_guesses)
+    if not can_guess(model):
         raise UserError(
             "`fast` must be left out with a recurrent model: it reads one token at a time, "
             "so nothing is gained by guessing several."

@@ -38,6 +38,15 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class TermPlace:
+    """A term that a text has, and the characters at which its translation has one of its forms."""
+
+    source: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class Glossary:
     """Entries, and a way to find them in texts."""
 
@@ -59,6 +68,17 @@ class Glossary:
             if forms is not None:
                 found.setdefault(written.lower(), forms)
         return found
+
+    def places_in(self, text: str, translation: str) -> list[TermPlace]:
+        """Return where the translation of a text has what its terms become, in order."""
+        found = {
+            match.span(): source
+            for source, forms in self.terms_of(text).items()
+            for form in forms
+            for match in re.finditer(re.escape(form), translation, re.IGNORECASE)
+        }
+        longest = dict(sorted(found))  # of those that begin at the same character
+        return [TermPlace(found[span], *span) for span in longest.items()]
 
     @cached_property
     def _forms(self) -> dict[str, tuple[str, ...]]:

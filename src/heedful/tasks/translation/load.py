@@ -7,7 +7,7 @@ pays. Several models become one: an ensemble, whose members must cut text into t
 import ctypes
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -15,12 +15,13 @@ from typing import Any, Literal
 import torch
 
 from heedful.config.models import RecurrentConfig
-from heedful.decoding import Decodable, Ensemble, Parallel, Stepwise
+from heedful.decoding import Decodable, Ensemble, Fertile, Parallel, Stepwise
 from heedful.engines.int8.engine import restore_int8
 from heedful.engines.int8.library import NativeUnavailableError, open_library
 from heedful.engines.int8.output import Int8Recurrent
 from heedful.errors import UserError
 from heedful.models.interfaces import EncoderDecoder
+from heedful.models.nonautoregressive import ParallelModel
 from heedful.models.recurrent import RecurrentModel
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
@@ -33,11 +34,31 @@ from heedful.tasks.translation.directions import Directions
 from heedful.tasks.translation.doubts import LOW_CONFIDENCE
 from heedful.tasks.translation.families import generator_of
 from heedful.tasks.translation.fast import with_speed
-from heedful.tasks.translation.learned_text import joined_tokens
+from heedful.tasks.translation.learned_text import context_sentences, joined_tokens
 from heedful.tasks.translation.translator import Traits, Translator
 
 Quantization = Literal["auto", "int8", "none"]
 Models = str | Path | Sequence[str | Path] | None
+MAX_SAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Rescoring:
+    """Noisy parallel decoding (decoding/fertile.py): who chooses among outputs, and how many are drawn."""
+
+    teacher: str | Path
+    num_samples: int = 10
+
+
+def rescoring_of(teacher: str | Path | None, num_samples: int | None) -> Rescoring | None:
+    """Put together who chooses and from how many, where somebody is named."""
+    if teacher is None and num_samples is not None:
+        raise UserError("`samples` must go with the model that chooses among them: --rescore-with DIR.")
+    if teacher is None:
+        return None
+    if num_samples is not None and not 1 <= num_samples <= MAX_SAMPLES:
+        raise UserError(f"`samples` must be between 1 and {MAX_SAMPLES}, but is {num_samples}.")
+    return Rescoring(teacher) if num_samples is None else Rescoring(teacher, num_samples)
 
 
 def load_translator(
@@ -46,14 +67,15 @@ def load_translator(
     device: str | None = None,
     quantize: str | None = "auto",
     fast: bool = False,
+    rescoring: Rescoring | None = None,
     say: Callable[[str], None] | None = None,
     kind: type[Translator] = Translator,
 ) -> Translator:
     """Load a model folder (or that of a run folder) for translation; several make an ensemble, None is the bundled one.
 
     `say` is told in a sentence when the user has to wait for a compiler, and what hinders the int8 engine; without
-    `say` the latter is a Python warning. `fast` says whether it guesses ahead (fast.py). `kind` is the class that is
-    wanted.
+    `say` the latter is a Python warning. `fast` says whether it guesses ahead (fast.py), `rescoring` who chooses among
+    the outputs of a model with fertilities. `kind` is the class that is wanted.
     """
     quantize = "none" if quantize is None else quantize
     if quantize not in ("auto", "int8", "none"):
@@ -68,9 +90,37 @@ def load_translator(
     translator = translator_of(folders, chosen, quantize=quantize, say=say, kind=kind)
     if fast:
         translator = with_speed(translator, fast)
+    if rescoring is not None:
+        translator = replace(translator, generator=_rescored(translator, rescoring, found[0], folders[0]))
     if len(found) > 1 or isinstance(translator.generator, Parallel):  # which has no steps to look into
         return translator
+    if isinstance(translator.generator, Fertile):
+        model = translator.generator.model
+        assert isinstance(model, EncoderDecoder), "what a folder holds"
+        return replace(translator, reference=lambda: model)
     return replace(translator, reference=cache(partial(_reference, found[0], chosen)))
+
+
+def _rescored(
+    translator: Translator, rescoring: Rescoring, path: Path, folder: ModelFolder[TranslatorDescription]
+) -> Fertile:
+    """Return what writes with a model with fertilities when a teacher chooses among several outputs."""
+    if not isinstance(translator.generator, Fertile):
+        raise UserError(
+            f"Outputs can be scored again for a model with fertilities, but {path} is a "
+            f"{folder.description.model.family}. Leave out the model to score with."
+        )
+    teacher_path = find_model_folder(rescoring.teacher)
+    teacher = load_model_folder(teacher_path, TranslatorDescription)
+    if teacher.tokenizer_json != folder.tokenizer_json:
+        raise UserError(
+            f"The model to score with must have the tokenizer of {path}, but {teacher_path} has another. "
+            "Take the one that the model has learned from."
+        )
+    chooser = restore_model(teacher).to(translator.device)
+    if isinstance(chooser, ParallelModel):
+        raise UserError(f"The model to score with must write step by step, but {teacher_path} writes all at once.")
+    return replace(translator.generator, teacher=chooser, num_samples=rescoring.num_samples)
 
 
 def translator_of(
@@ -89,7 +139,11 @@ def translator_of(
     engines = [_engine(folder, device, library, insist=quantize == "int8") for folder in folders]
     positions = [limit for folder in folders if (limit := folder.description.model.max_positions) is not None]
     traits = Traits(
-        min(positions, default=None), joined_tokens(first.facts), _low_confidence(first), calibration_of(first.facts)
+        min(positions, default=None),
+        joined_tokens(first.facts),
+        context_sentences(first.facts),
+        _low_confidence(first),
+        calibration_of(first.facts),
     )
     generator = generator_of(engines[0], half=quantize == "auto") if len(engines) == 1 else Stepwise(Ensemble(engines))
     return kind(generator, tokenizers[0], first.decoding, directions_of(first), device, traits)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 
+from heedful.tasks.translation.context import Context, ContextReader
 from heedful.tasks.translation.directions import Directions, Route
 from heedful.tasks.translation.doubts import OutputWarning
 from heedful.tasks.translation.request import TranslationRequest
@@ -59,6 +60,14 @@ class Unit:
     remarks: tuple[OutputWarning, ...] = ()
     """Why it is left as it is."""
 
+    context: Context | None = None
+    """What the model reads before it, and does not translate with it."""
+
+    @property
+    def read_ids(self) -> tuple[int, ...]:
+        """The ids of all that the model reads."""
+        return self.source_ids if self.context is None else self.context.before(self.source_ids)
+
     @property
     def direction(self) -> str | None:
         """From which language into which it is translated first, as in "en-de", where both are known."""
@@ -102,6 +111,22 @@ class TextPlan:
         """All units of the text, in order."""
         return [unit for line in self.lines for unit in line.units]
 
+    def in_context(self, reader: ContextReader) -> "TextPlan":
+        """Put before each unit what stands before it; a blank line and another language end what belongs together."""
+        before: list[Unit] = []
+        lines = []
+        for line in self.lines:
+            units = []
+            for unit in line.units:
+                if before and before[-1].language != unit.language:
+                    before = []
+                context = reader.context_of([one.text for one in before], len(unit.source_ids))
+                units.append(replace(unit, context=context if unit.source_ids else None))
+                before = [*before, unit][-reader.num_sentences :]
+            before = before if units else []
+            lines.append(replace(line, units=tuple(units)))
+        return replace(self, lines=tuple(lines))
+
     def wishing(self, request: TranslationRequest) -> "TextPlan":
         """Say what the translation of each unit must contain: terms, and of the first one the prefix."""
         prefix, lines = request.prefix, []
@@ -127,6 +152,9 @@ class Planner:
     joined_tokens: int = 0
     """Up to so many tokens neighbouring sentences stay together; 0 for a model that has learned single sentences."""
 
+    context_sentences: int = 0
+    """So many sentences before a unit are read with it; 0 for a model that has not learned that."""
+
     def plan(self, texts: Sequence[str], request: TranslationRequest) -> list[TextPlan]:
         """Settle languages, which the model must have (`Directions.check`), and units."""
         if request.register is not None:
@@ -144,6 +172,8 @@ class Planner:
             TextPlan(text, route, tuple(line.filled(units) for line in lines))
             for text, route, lines in zip(texts, routes, drafts, strict=True)
         ]
+        if self.context_sentences:
+            plans = [plan.in_context(self._context_reader) for plan in plans]
         if request.prefix:
             check_prefix(request.prefix, self.tokenizer, self.max_tokens)
         if request.prefix or request.glossary.entries:
@@ -178,6 +208,13 @@ class Planner:
             [unit for frame, ids in zip(frames, part_ids, strict=True) for unit in self._fitting(frame, ids, into, own)]
             for frames, part_ids, into, own in zip(frames_of, ids_of, steps, sources, strict=True)
         ]
+
+    @property
+    def _context_reader(self) -> ContextReader:
+        num_tags = int(bool(self.tokenizer.languages))
+        return ContextReader(
+            self.context_sentences, self.max_tokens, lambda t: self.tokenizer.trace_source(t).ids, num_tags
+        )
 
     def units_of(self, masked: Masked, steps: tuple[str, ...], source: str | None) -> list[Unit]:
         """Make units of a part of a sentence, without cutting it further than it must be."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from heedful.config.data import Corpus, DataConfig, JsonlCorpus, LineCorpus, TsvCorpus
+from heedful.config.data import Corpus, DataConfig, JsonlCorpus, LineCorpus, ShardCorpus, TsvCorpus
 from heedful.data.corpus_faults import CorpusFaults, HeldOut, examine_pairs, languages_of, whole_pair
 from heedful.data.line_faults import Languages
 from heedful.data.readers import corpus_files, read_pairs
@@ -55,7 +55,7 @@ def sides_of(corpus: Corpus) -> frozenset[str]:
     match corpus:
         case LineCorpus():
             return frozenset({corpus.source, corpus.target})
-        case TsvCorpus():
+        case TsvCorpus() | ShardCorpus():
             return frozenset({f"{corpus.path}:{corpus.source_column}", f"{corpus.path}:{corpus.target_column}"})
         case JsonlCorpus():
             return frozenset({f"{corpus.path}:{corpus.source_key}", f"{corpus.path}:{corpus.target_key}"})

@@ -150,7 +150,7 @@ class TermPlacer:
         return Beginning(ids[:end], draft.token_log_probs[:end]), ids[end:]
 
     def _fits(self, start: Start, unit: Unit) -> bool:
-        return len(start[0].token_ids) + len(start[1]) < self.max_length(unit.source_ids)
+        return len(start[0].token_ids) + len(start[1]) < self.max_length(unit.read_ids)
 
     def missing(self, unit: Unit, found: Hypothesis) -> list[int]:
         """Return the terms, by their numbers, that a translation lacks."""

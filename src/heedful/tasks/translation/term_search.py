@@ -1,8 +1,8 @@
 """Searching for translations with terms: where they are probable, where they belong, or wherever they can be.
 
 What is searched for is a `Piece`. Pieces with terms are searched in batches, each read once: first among the likeliest
-tokens, then by putting what is missing in its place (term_placing.py), and at last among all tokens. Knows units and
-rules; what generates is handed in.
+tokens, then by putting what is missing in its place (term_placing.py), and at last among all tokens. The article before
+an unlikely one is then chosen again (term_articles.py). Knows units and rules; what generates is handed in.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from heedful.decoding import Beginning, Hypothesis, KeptReading, SearchRequest, Term
 from heedful.tasks.translation.aligner import Aligner
 from heedful.tasks.translation.plan import Unit
+from heedful.tasks.translation.term_articles import ArticleChooser
 from heedful.tasks.translation.term_placing import Start, TermPlacer
 from heedful.tasks.translation.wishes import NO_WISHES
 from heedful.text.tokenizer import Tokenizer
@@ -31,8 +32,8 @@ class Piece(NamedTuple):
 def piece_of(unit: Unit, tokenizer: Tokenizer) -> Piece:
     """Return what is searched for in the first step of a unit."""
     if len(unit.steps) > 1 or unit.wishes is NO_WISHES:
-        return Piece(unit.source_ids)
-    return Piece(unit.source_ids, unit.wishes.prefix_ids(tokenizer), unit.wishes.term_ids(tokenizer))
+        return Piece(unit.read_ids)
+    return Piece(unit.read_ids, unit.wishes.prefix_ids(tokenizer), unit.wishes.term_ids(tokenizer))
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class TermSearch:
 
         def search(some: Sequence[Unit], starts: Sequence[Start]) -> list[Hypothesis]:
             begun = [
-                Piece(unit.source_ids, ids, beginning=before) for unit, (before, ids) in zip(some, starts, strict=True)
+                Piece(unit.read_ids, ids, beginning=before) for unit, (before, ids) in zip(some, starts, strict=True)
             ]
             return [one[0] for one in self.generate(begun, rules)]
 
@@ -79,4 +80,5 @@ class TermSearch:
         further = self.generate([pieces[it] for it in lacking], replace(rules, are_terms_unlikely=True))
         for number, one in zip(lacking, further, strict=True):
             found[number] = one
+        ArticleChooser(self.tokenizer, search).choose(units, found)
         return found

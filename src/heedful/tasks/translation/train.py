@@ -10,18 +10,21 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
+from heedful.config.training import Teacher
 from heedful.config.translation import TranslationRun
 from heedful.data.batch import Batch
 from heedful.data.stream import prefetch
+from heedful.errors import UserError
 from heedful.files import JsonValue
 from heedful.models.build import build_model
 from heedful.models.interfaces import EncoderDecoder
+from heedful.models.nonautoregressive import ParallelModel
 from heedful.nn.layers import DecoderLayer, EncoderLayer
 from heedful.storage.cards import translator_card
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.folder_files import SpecialIds
 from heedful.storage.locate import find_model_folder
-from heedful.storage.model_folder import load_model_folder
+from heedful.storage.model_folder import load_model_folder, restore_model
 from heedful.tasks.runs import RunContext, check_same_shape
 from heedful.tasks.translation.data import TrainingData, direction_of, prepare_data
 from heedful.tasks.translation.families import loss_of
@@ -47,7 +50,8 @@ class TranslationJob:
         """Read and tokenise the corpora and build the model; every fault of the input shows here."""
         data = prepare_data(config, context.folder, identities=context.identities, say=context.say)
         model = _new_model(config, data.tokenizer).to(context.device)
-        return cls(config, data, loss_of(model, config.training), Validator(config, data.tokenizer, data.validation))
+        loss = loss_of(model, config.training, _teacher(config, data.tokenizer, context.device))
+        return cls(config, data, loss, Validator(config, data.tokenizer, data.validation))
 
     @property
     def tokenizer_json(self) -> str:
@@ -114,3 +118,20 @@ def _new_model(config: TranslationRun, tokenizer: Tokenizer) -> EncoderDecoder:
         check_same_shape(config.model, folder.description.model)
         model.load_state_dict(folder.weights, strict=False)  # a shared matrix is stored under its first name only
     return model
+
+
+def _teacher(config: TranslationRun, tokenizer: Tokenizer, device: torch.device) -> EncoderDecoder | None:
+    """Load the teacher of the run's regulariser, where it has one; it must read and write the same tokens."""
+    regularizer = config.training.regularizer
+    if not isinstance(regularizer, Teacher):
+        return None
+    folder = load_model_folder(find_model_folder(regularizer.model), TranslatorDescription)
+    if folder.tokenizer_json != tokenizer.to_json():
+        raise UserError(
+            f"The teacher {regularizer.model} must have the tokenizer of the run, but has another. "
+            f'Take its own: tokenizer.take_from="{regularizer.model}".'
+        )
+    teacher = restore_model(folder)
+    if isinstance(teacher, ParallelModel):
+        raise UserError(f"The teacher {regularizer.model} must write step by step, but writes all positions at once.")
+    return teacher.to(device).eval().requires_grad_(False)

@@ -62,6 +62,9 @@ class Traits:
     joined_tokens: int = 0
     """Neighbouring sentences of a line are read together up to so many tokens, where the model has learned that."""
 
+    context_sentences: int = 0
+    """So many sentences before another are read with it, where the model has learned that."""
+
     low_confidence: float = LOW_CONFIDENCE
     """The mean log-probability of a token below which a translation is doubtful."""
 
@@ -164,7 +167,10 @@ class Translator:
     @property
     def planner(self) -> Planner:
         """What settles languages and units of texts, before anything is translated."""
-        return Planner(self.tokenizer, self.directions, self.max_source_tokens(), self.traits.joined_tokens)
+        traits = self.traits
+        return Planner(
+            self.tokenizer, self.directions, self.max_source_tokens(), traits.joined_tokens, traits.context_sentences
+        )
 
     def translate_lines(self, lines: Iterable[str], request: TranslationRequest) -> Iterator[Translation]:
         """Translate lines as they come, each as soon as no further one is ready to be translated together with it."""
@@ -292,6 +298,8 @@ class Translator:
     def _translate_masked(self, masked: Masked, unit: Unit, request: TranslationRequest) -> TranslatedUnit:
         """Translate what is left of a unit by its first step."""
         units = self.planner.units_of(masked, unit.steps[:1], unit.language)
+        if len(units) == 1:
+            units = [replace(units[0], context=unit.context)]
         if len(unit.steps) == 1:
             units = wishing(units, unit.wishes)
         return combined(masked.whole, self.translate_units(units, replace(request, alignment=False)))

@@ -10,7 +10,7 @@ its score worthless.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -42,6 +42,8 @@ class Direction:
     tokenize: str | None
     sources: list[str]
     references: list[str]
+    kinds: list[int] = field(default_factory=list)
+    """Of each pair which of the corpora it is of: texts of different kinds."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Cell:
 def read_directions(test_sets: Sequence[TestSet]) -> list[Direction]:
     """Read validation corpora, those of one direction together; a pair with an empty side says nothing."""
     directions: dict[tuple[str | None, str | None], Direction] = {}
-    for test_set in test_sets:
+    for kind, test_set in enumerate(test_sets):
         languages = test_set.source_language, test_set.target_language
         direction = directions.setdefault(languages, Direction(test_set.title, *languages, test_set.tokenize, [], []))
         sentences = read_sentences(test_set)
@@ -73,6 +75,7 @@ def read_directions(test_sets: Sequence[TestSet]) -> list[Direction]:
             if source.strip() and reference.strip():
                 direction.sources.append(source)
                 direction.references.append(reference)
+                direction.kinds.append(kind)
     for direction in directions.values():
         if not direction.sources:
             raise UserError(f"{direction.title} must have at least one pair without an empty side, but has none.")
@@ -138,7 +141,7 @@ def calibrate(translator: Translator, directions: Sequence[Direction], cell: Cel
         translations = searcher.translate_detailed(direction.sources, from_=source, to=target)
         pairs = list(zip(direction.sources, direction.references, strict=True))
         asked = Asked(searcher.scorer, (source, target), partial(_greedy, searcher, source, target))
-        found[f"{source}-{target}"] = calibrate_direction(asked, pairs, translations)
+        found[f"{source}-{target}"] = calibrate_direction(asked, pairs, translations, direction.kinds)
     return Calibration(found)
 
 

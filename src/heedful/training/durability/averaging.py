@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
-from safetensors.torch import load
 from torch import Tensor
 
 from heedful.config.training import AverageConfig
 from heedful.errors import UserError
 from heedful.files import verify_manifest
 from heedful.training.durability.checkpoint import AVERAGE, WEIGHTS, best_steps, list_checkpoints, scheduled_steps
+from heedful.training.durability.shards import read_shards, shard_files
 
 
 def checkpoints_to_average(
@@ -43,7 +43,7 @@ def average_checkpoints(paths: Sequence[Path]) -> dict[str, Tensor]:
 
 
 def _weights_of(path: Path) -> dict[str, Tensor]:
-    weights: dict[str, Tensor] = load((path / WEIGHTS).read_bytes())
-    if (path / AVERAGE).exists():
-        weights |= load((path / AVERAGE).read_bytes())
+    weights = read_shards(path, WEIGHTS)
+    if shard_files(path, AVERAGE):
+        weights |= read_shards(path, AVERAGE)
     return weights

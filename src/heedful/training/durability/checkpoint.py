@@ -1,6 +1,7 @@
 """Checkpoints: a run between two steps, on disk. Tensors in safetensors, the rest in JSON, never pickle.
 
 A checkpoint is a new folder `step-00000123` that appears whole (`files.publish_folder`) and is sealed by a manifest.
+Where several processes train together each writes its rows of the tensors (`shards.py`), and the first one seals.
 Which is the latest is computed, the highest step that verifies, not remembered in a pointer that could lie. Nothing
 old is removed before the new one has been read back.
 """
@@ -9,17 +10,19 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load, save
 from torch import Tensor
 
 from heedful.errors import HeedfulError, ModelFolderError
 from heedful.files import (
     JsonValue,
+    begin_folder,
+    begun_folder,
+    finish_folder,
     publish_folder,
     remove_folder,
     sweep_partial,
@@ -27,6 +30,9 @@ from heedful.files import (
     write_manifest,
     write_new,
 )
+from heedful.training.distribution.ranks import Ranks
+from heedful.training.distribution.wrapping import Team, local
+from heedful.training.durability.shards import Rows, read_shards, shard_bytes, shard_name
 from heedful.training.state import TrainState
 
 _NAME = re.compile(r"step-(\d{8,})")
@@ -57,34 +63,40 @@ class Snapshot:
 
     plain: Mapping[str, JsonValue]
     facts: Mapping[str, JsonValue]
+    rank: int = 0
+    world: int = 1
+    """The tensors are what rank `rank` of `world` writes: its rows of each."""
+
+    dimensions: Mapping[str, int] = field(default_factory=dict)
+    """Which dimension counts the rows of a tensor, where it is not the first."""
 
 
-def take_snapshot(state: TrainState, facts: Mapping[str, JsonValue]) -> Snapshot:
-    """Copy the state. `facts` (say, the tokenizer's hash) must match on resume."""
-    weights = _named_tensors(state)
-    if damaged := next((name for name, tensor in weights.items() if not bool(tensor.isfinite().all())), None):
-        raise HeedfulError(
-            f"{damaged} is not finite at step {state.step}, so no checkpoint is written. "
-            "Lower the learning rate and go on from the last checkpoint with --resume."
-        )
-    tensors = {WEIGHTS: weights, OPTIMIZER: _optimizer_tensors(state), TALLY: _tally_tensors(state)}
+def take_snapshot(state: TrainState, facts: Mapping[str, JsonValue], team: Team | None = None) -> Snapshot:
+    """Copy the state, of a team this rank's part of it. `facts` (say, the tokenizer's hash) must match on resume."""
+    team = team or Team()
+    ranks = team.ranks
+    ranks.all_or_none(lambda: _require_finite(state))
+    tensors = {WEIGHTS: _named_tensors(state), OPTIMIZER: _optimizer_tensors(state)}
     if state.average is not None:
         tensors[AVERAGE] = state.average.weights
+    if ranks.world > 1:
+        tensors = {name: _rows_to_write(held, team) for name, held in tensors.items()}
     if state.carried:
-        tensors[CARRIED] = state.carried
+        tensors[CARRIED] = _own_carried(state, team)
+    if ranks.is_first:
+        tensors[TALLY] = _tally_tensors(state)
     copies = {name: {key: _copy(tensor) for key, tensor in held.items()} for name, held in tensors.items()}
-    return Snapshot(state.step, copies, _plain_state(state), dict(facts))
+    dimensions = dict(state.carried_rows) if ranks.world > 1 else {}
+    return Snapshot(state.step, copies, _plain_state(state), dict(facts), ranks.rank, ranks.world, dimensions)
 
 
 def write_snapshot(folder: Path, snapshot: Snapshot) -> Path:
-    """Write a snapshot as a new checkpoint in `folder`."""
+    """Write a snapshot of one process as a new checkpoint in `folder`."""
     final = folder / f"step-{snapshot.step:08d}"
 
     def fill(partial: Path) -> None:
-        for name, tensors in snapshot.tensors.items():
-            write_new(partial / name, save(dict(tensors)))
-        write_new(partial / _STATE, json.dumps(snapshot.plain, indent=1).encode() + b"\n")
-        write_manifest(partial, {"step": snapshot.step, **snapshot.facts})
+        _write_tensors(partial, snapshot)
+        _seal(partial, snapshot)
 
     if final.exists():  # it did not verify, or the run would not be at this step again
         remove_folder(final)
@@ -92,14 +104,51 @@ def write_snapshot(folder: Path, snapshot: Snapshot) -> Path:
     return final
 
 
+def write_together(folder: Path, snapshot: Snapshot, ranks: Ranks) -> None:
+    """Write the snapshots of all ranks as one new checkpoint: each writes its files, the first one seals and publishes.
+
+    Either all ranks return, and the checkpoint is there, or all raise.
+    """
+    final = folder / f"step-{snapshot.step:08d}"
+
+    def begin() -> tuple[float]:
+        if final.exists():
+            remove_folder(final)
+        return (begin_folder(final),)
+
+    def publish() -> tuple[()]:
+        _seal(partial, snapshot)
+        finish_folder(partial, final)
+        return ()
+
+    (number,) = ranks.first(begin, 1)
+    partial = begun_folder(final, int(number))
+    try:
+        ranks.all_or_none(lambda: _write_tensors(partial, snapshot))
+        ranks.first(publish, 0)
+    except BaseException:
+        if ranks.is_first:
+            shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
 def save_checkpoint(folder: Path, state: TrainState, facts: Mapping[str, JsonValue]) -> Path:
     """Write the state as a new checkpoint, and return when it is on disk."""
     return write_snapshot(folder, take_snapshot(state, facts))
 
 
-def load_checkpoint(path: Path, state: TrainState, facts: Mapping[str, JsonValue]) -> None:
-    """Put a checkpoint into `state`, which has just been built from the same configuration. Verifies first."""
-    manifest = verify_manifest(path)
+def load_checkpoint(
+    path: Path,
+    state: TrainState,
+    facts: Mapping[str, JsonValue],
+    rows: Rows | None = None,
+    verify: Callable[[Path], dict[str, JsonValue]] = verify_manifest,
+) -> None:
+    """Put a checkpoint into `state`, which has just been built from the same configuration. Verifies first.
+
+    However many processes have written it: `rows` says which rows of the weights this one holds; None means all.
+    """
+    manifest = verify(path)
     for name, expected in facts.items():
         if manifest.get(name) != expected:
             raise ModelFolderError(
@@ -107,13 +156,13 @@ def load_checkpoint(path: Path, state: TrainState, facts: Mapping[str, JsonValue
                 "Resume with the configuration and data the run was started with, or start a new run."
             )
     try:
-        _copy_into(path / WEIGHTS, _named_tensors(state))
+        _copy_into(WEIGHTS, read_shards(path, WEIGHTS, rows), _named_tensors(state))
         if state.average is not None:
-            _copy_into(path / AVERAGE, state.average.weights)
+            _copy_into(AVERAGE, read_shards(path, AVERAGE, rows), state.average.weights)
         if state.carried:
-            _copy_into(path / CARRIED, state.carried)
-        _restore_optimizer(state, load((path / OPTIMIZER).read_bytes()))
-        _restore_tally(state, load((path / TALLY).read_bytes()))
+            _copy_into(CARRIED, read_shards(path, CARRIED), state.carried)
+        _restore_optimizer(state, read_shards(path, OPTIMIZER, rows))
+        _restore_tally(state, read_shards(path, TALLY))
         plain = json.loads((path / _STATE).read_bytes())
     except (OSError, SafetensorError, ValueError) as error:
         raise ModelFolderError(f"{path} cannot be read as a checkpoint: {error}") from error
@@ -181,7 +230,7 @@ def best_steps(steps: Collection[int], scores: Mapping[int, float], count: int) 
 
 def require_space(folder: Path, state: TrainState) -> None:
     """Refuse to start where two checkpoints do not fit: a run should not learn this after a day."""
-    one = 3 * sum(tensor.nbytes for tensor in _named_tensors(state).values())
+    one = 3 * sum(tensor.numel() * tensor.element_size() for tensor in _named_once(state).values())
     one += sum(tensor.nbytes for tensor in state.carried.values())
     existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
     free = shutil.disk_usage(existing).free
@@ -192,14 +241,54 @@ def require_space(folder: Path, state: TrainState) -> None:
         )
 
 
+def _require_finite(state: TrainState) -> None:
+    weights = _named_tensors(state)
+    if damaged := next((name for name, tensor in weights.items() if not bool(tensor.isfinite().all())), None):
+        raise HeedfulError(
+            f"{damaged} is not finite at step {state.step}, so no checkpoint is written. "
+            "Lower the learning rate and go on from the last checkpoint with --resume."
+        )
+
+
+def _rows_to_write(held: Mapping[str, Tensor], team: Team) -> dict[str, Tensor]:
+    """Return this rank's rows of each tensor; what has no rows is the first rank's."""
+    return {name: team.slice_of(tensor) for name, tensor in held.items() if tensor.ndim or team.ranks.is_first}
+
+
+def _own_carried(state: TrainState, team: Team) -> dict[str, Tensor]:
+    """Return what the passes of this rank have carried on: the rows of its parts."""
+    owned = {}
+    for name, tensor in state.carried.items():
+        dimension = state.carried_rows.get(name, 0)
+        start, end = team.cut.own_rows(tensor.size(dimension))
+        owned[name] = tensor.narrow(dimension, start, end - start)
+    return owned
+
+
+def _write_tensors(partial: Path, snapshot: Snapshot) -> None:
+    for name, tensors in snapshot.tensors.items():
+        file = name if name == TALLY else shard_name(name, snapshot.rank, snapshot.world)
+        write_new(partial / file, shard_bytes(tensors, snapshot.dimensions))
+
+
+def _seal(partial: Path, snapshot: Snapshot) -> None:
+    write_new(partial / _STATE, json.dumps(snapshot.plain, indent=1).encode() + b"\n")
+    write_manifest(partial, {"step": snapshot.step, **snapshot.facts})
+
+
 def _named_tensors(state: TrainState) -> dict[str, Tensor]:
+    """Return parameters and kept buffers, as this process holds them."""
+    return {name: local(tensor).detach() for name, tensor in _named_once(state).items()}
+
+
+def _named_once(state: TrainState) -> dict[str, Tensor]:
     """Return parameters and kept buffers, a tied matrix once, under its first name."""
     seen: set[int] = set()
     named: dict[str, Tensor] = {}
     for name, tensor in state.model.state_dict(keep_vars=True).items():
         if id(tensor) not in seen:
             seen.add(id(tensor))
-            named[name] = tensor.detach()
+            named[name] = tensor
     return named
 
 
@@ -207,13 +296,13 @@ def _optimizer_tensors(state: TrainState) -> dict[str, Tensor]:
     moments = state.optimizer.state
     return {
         f"{name}/{key}": value
-        for name, parameter in state.model.named_parameters()
+        for name, parameter in state.weights.items()
         for key, value in moments.get(parameter, {}).items()
     }
 
 
 def _restore_optimizer(state: TrainState, tensors: Mapping[str, Tensor]) -> None:
-    parameters = dict(state.model.named_parameters())
+    parameters = state.weights
     for key, tensor in tensors.items():
         name, _, moment = key.rpartition("/")
         if name not in parameters:
@@ -265,11 +354,10 @@ def _copy(tensor: Tensor) -> Tensor:
     return tensor.detach().to("cpu", copy=True, memory_format=torch.contiguous_format)
 
 
-def _copy_into(path: Path, destinations: Mapping[str, Tensor]) -> None:
-    stored = load(path.read_bytes())
+def _copy_into(name_of_file: str, stored: Mapping[str, Tensor], destinations: Mapping[str, Tensor]) -> None:
     if stored.keys() != destinations.keys():
         odd = sorted(stored.keys() ^ destinations.keys())[0]
-        raise ValueError(f"{path.name} and the model differ in {odd}")
+        raise ValueError(f"{name_of_file} and the model differ in {odd}")
     with torch.no_grad():
         for name, tensor in stored.items():
             if tensor.shape != destinations[name].shape:

@@ -71,6 +71,19 @@ class Journal:
                 yield line, record
 
 
+class Unwritten(Journal):
+    """The journal of a process that leaves telling to another."""
+
+    def write(self, record: Record) -> None:
+        """Write nothing."""
+
+    def rewind(self, step: int) -> None:
+        """Drop nothing."""
+
+    def force_to_disk(self) -> None:
+        """Force nothing."""
+
+
 def finite(value: float) -> float | None:
     """Return the number, or None where JSON has no word for it."""
     return value if math.isfinite(value) else None

@@ -2,7 +2,7 @@
 
 Hashing and forcing a checkpoint to disk takes longer than many steps of a small model; copying it does not. One
 checkpoint is on its way at a time, so there is never more than one copy. What went wrong is raised where the loop next
-asks.
+asks. Several processes write one checkpoint together and agree, over a connection of their own, whether it is written.
 """
 
 import threading
@@ -12,7 +12,8 @@ from pathlib import Path
 
 from heedful.errors import HeedfulError
 from heedful.files import advising
-from heedful.training.durability.checkpoint import Snapshot, retain, write_snapshot
+from heedful.training.distribution.ranks import ElsewhereError, Ranks
+from heedful.training.durability.checkpoint import Snapshot, retain, write_snapshot, write_together
 
 _PAUSES_BEFORE_SAVING_AGAIN = (1.0, 5.0)
 
@@ -21,9 +22,17 @@ class Saver:
     """Writes snapshots into a folder and removes those that are outdated."""
 
     def __init__(
-        self, folder: Path, *, every_steps: int, keep_last: int, keep_best: int, report: Callable[[str], None]
+        self,
+        folder: Path,
+        *,
+        every_steps: int,
+        keep_last: int,
+        keep_best: int,
+        report: Callable[[str], None],
+        ranks: Ranks | None = None,
     ) -> None:
         self._folder = folder
+        self._ranks = ranks or Ranks()
         self._every_steps = every_steps
         self._keep_last = keep_last
         self._keep_best = keep_best
@@ -50,13 +59,14 @@ class Saver:
     def _work(self, snapshot: Snapshot, scores: Mapping[int, float]) -> None:
         try:
             self._write(snapshot)
-            retain(
-                self._folder,
-                every_steps=self._every_steps,
-                keep_last=self._keep_last,
-                keep_best=self._keep_best,
-                scores=scores,
-            )
+            if self._ranks.is_first:
+                retain(
+                    self._folder,
+                    every_steps=self._every_steps,
+                    keep_last=self._keep_last,
+                    keep_best=self._keep_best,
+                    scores=scores,
+                )
         except BaseException as failure:  # it belongs to whoever waits
             self._failure = failure
 
@@ -65,10 +75,14 @@ class Saver:
         for pause in (*_PAUSES_BEFORE_SAVING_AGAIN, None):
             try:
                 with advising("Free some space."):
-                    write_snapshot(self._folder, snapshot)
+                    if snapshot.world > 1:
+                        write_together(self._folder, snapshot, self._ranks)
+                    else:
+                        write_snapshot(self._folder, snapshot)
                 return
             except HeedfulError as error:
-                if pause is None or not isinstance(error.__cause__, OSError):
+                if not self._ranks.highest(isinstance(error.__cause__, OSError)) or pause is None:
                     raise
-                self._report(f"{error} Trying again in {pause:g} s.")
+                if not isinstance(error, ElsewhereError):
+                    self._report(f"{error} Trying again in {pause:g} s.")
                 time.sleep(pause)

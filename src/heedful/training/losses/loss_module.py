@@ -46,6 +46,9 @@ class LossModule(nn.Module, ABC, Generic[BatchT]):
         self.carried: dict[str, Tensor] = {}
         """What is handed on from batch to batch, by the names a checkpoint has; written in place."""
 
+        self.carried_rows: dict[str, int] = {}
+        """Which dimension of a carried tensor counts the rows of a batch, where it is not the first."""
+
     @property
     def device(self) -> torch.device:
         """Where the weights are, and batches have to be."""

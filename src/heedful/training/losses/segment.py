@@ -23,6 +23,7 @@ class SegmentLoss(LossModule[SegmentBatch]):
         super().__init__(model)
         self.memory, self._smoothing = memory, label_smoothing
         self.carried = {"memory/states": memory.states, "memory/filled": memory.filled}
+        self.carried_rows = {"memory/states": 1}
 
     def forward(self, batch: SegmentBatch) -> LossSum:
         """Sum the loss over the batch's symbols, whose texts go on where the memory stands."""

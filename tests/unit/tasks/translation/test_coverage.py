@@ -71,7 +71,7 @@ def test_compared_signals_see_what_the_models_own_translation_explains() -> None
     assert len(same) == NUM_COMPARED
     assert same[:18] == forced_signals(*own)
     assert same[18:20] == [0, 0]
-    assert same[21:] == [0] * 7  # a rare word, the first, surprises after any translation
+    assert same[21:] == [0] * 11  # a rare word, the first, surprises after any translation
     lacking = compared_signals((Side("a b c", 4, [-6.0, -4.2, -3.2, -0.1]), Side("d", 2, [-0.5] * 2)), own)
     assert lacking[18] == pytest.approx(math.log(0.5))
     assert lacking[23:27] == pytest.approx([math.log1p(7 - 2 * tolerated) for tolerated in (0.0, 0.5, 1.0, 2.0)])

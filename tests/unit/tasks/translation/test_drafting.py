@@ -117,8 +117,13 @@ def test_a_folder_keeps_its_drafter_and_refuses_another_model_s(folder: Path, tm
     foreign = Drafter(DrafterShape(dim=64, num_heads=2, hidden_dim=32, rank=16, num_tokens=8))
     beyond = Drafter(DrafterShape(dim=32, num_heads=2, hidden_dim=32, rank=16, num_tokens=8))
     beyond.token_ids.fill_(10**6)
+    far = Drafter(DrafterShape(dim=32, num_heads=2, hidden_dim=32, rank=16, num_tokens=8, num_guesses=99))
     for number, (wrong, sentence) in enumerate(
-        [(foreign, "must fit its model, but is for another one"), (beyond, "must be tokens of the model, but are not")]
+        [
+            (foreign, "must fit its model, but is for another one"),
+            (beyond, "must be tokens of the model, but are not"),
+            (far, "`num_guesses` must be between 1 and 32, but is 99"),
+        ]
     ):
         save_model_folder(tmp_path / str(number), replace(kept, drafter=wrong))
         with pytest.raises(HeedfulError, match=sentence):

@@ -68,6 +68,21 @@ def test_every_term_of_a_sentence_counts_however_many() -> None:
     assert found == {f"word{number}": (f"Wort{number}",) for number in range(40)}
 
 
+@pytest.mark.parametrize(
+    ("translation", "found"),
+    [
+        ("Der Hund und die HUNDE", [("dog", "Hund"), ("dog", "HUNDE")]),
+        ("Ein Würstchen, ein Hund", [("hot dog", "Würstchen"), ("dog", "Hund")]),
+        ("İİ Hund", [("dog", "Hund")]),
+        ("Die Katze", []),
+    ],
+)
+def test_terms_are_found_in_a_translation_where_they_stand(translation: str, found: list[tuple[str, str]]) -> None:
+    glossary = read_glossary(["dog\tHund\tHunde", "hot dog\tWürstchen", "cat\tKatze"], "terms.tsv")
+    places = glossary.places_in("A hot dog and a dog", translation)
+    assert [(place.source, translation[place.start : place.end]) for place in places] == found
+
+
 def test_wishes_are_divided_among_parts_in_order() -> None:
     wishes = Wishes("So", (("a",), ("b",), ("c",)), ("x", "y", "z"))
     assert wishes.among(1) == [wishes]

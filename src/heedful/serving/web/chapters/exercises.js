@@ -8,11 +8,13 @@ import { headFor, usesIn } from "./figures/attention.js";
 import { useCell } from "./figures/cell.js";
 import { cosine, sine } from "./figures/circle.js";
 import { useDigits, write } from "./figures/digits.js";
+import { mixedPass } from "./figures/parallel.js";
 import { usePositions } from "./figures/positions.js";
 import { lookUp, tastes, VALUES } from "./figures/products.js";
 import { useBoth } from "./figures/search.js";
 import { changedRows, useStudy } from "./figures/study.js";
 import { useReference } from "./figures/training.js";
+import { parallelWords } from "./parallel_words.js";
 import { largest, least, placeOf } from "./rules.js";
 import { exampleOf, useAbout, useTrace } from "./traces.js";
 import { studyWords } from "./study_words.js";
@@ -230,7 +232,20 @@ function mostMissed() {
   return { answers: [answer], options: options.sort(byText) };
 }
 
+function keptGuesses(figure) {
+  const answer = useTrace(exampleOf(figure));
+  if (!isReady(answer) || !answer.data.guesses?.passes.some((one) => one.guessed.length > 0)) {
+    return { answers: [answer] };
+  }
+  const { guessed, numAccepted } = answer.data.guesses.passes[mixedPass(answer.data.guesses)];
+  const options = [0, ...guessed.map((_, at) => at + 1)].map((count) => ({
+    text: String(count), isRight: count === numAccepted, said: count === numAccepted ? parallelWords().kept(count) : "",
+  }));
+  return { answers: [answer], about: guessed.map(spelled).join(" "), options };
+}
+
 export const EXERCISES = {
   nextToken, lookedAt, topScore, hidden, alikePosition, decoderRuns, worstToken, moreProbable, reach, sharpestIsWorth,
   recommended, lookedUp, sameSine, rightAtLength, lookedBack, cheaperLayer, keepsGradient, mostMissed,
+  keptGuesses,
 };

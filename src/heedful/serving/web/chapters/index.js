@@ -11,6 +11,7 @@ import { chapter as lookup } from "./lookup.js";
 import { chapter as lookingBack } from "./looking_back.js";
 import { chapter as masks } from "./masks.js";
 import { chapter as memory } from "./memory.js";
+import { chapter as parallel } from "./parallel.js";
 import { chapter as parts } from "./parts.js";
 import { chapter as positions } from "./positions.js";
 import { chapter as product } from "./product.js";
@@ -28,6 +29,7 @@ import { CircleFigure } from "./figures/circle.js";
 import { DigitsFigure } from "./figures/digits.js";
 import { HeadsFigure } from "./figures/heads.js";
 import { LessonsFigure } from "./figures/lessons.js";
+import { AtOnceFigure, CollapseFigure, GuessesFigure } from "./figures/parallel.js";
 import { OrderFigure, PositionsFigure } from "./figures/positions.js";
 import { LookupFigure, TasteFigure } from "./figures/products.js";
 import { RaceFigure } from "./figures/race.js";
@@ -41,11 +43,12 @@ import { WorthFigure } from "./figures/worth.js";
 
 export const CHAPTERS = [
   sequence, vector, lookingBack, attention, recommender, lookup, product, heads, masks, positions, circle, stack,
-  training, search, relatives, memory, cost, fading, lengths, parts, seeing,
+  training, search, relatives, memory, cost, fading, lengths, parts, parallel, seeing,
 ];
 
 const FIGURES = {
-  cell: CellFigure, circle: CircleFigure, digits: DigitsFigure, heads: HeadsFigure, heat: HeatFigure,
+  atOnce: AtOnceFigure, cell: CellFigure, circle: CircleFigure, collapse: CollapseFigure, digits: DigitsFigure,
+  guesses: GuessesFigure, heads: HeadsFigure, heat: HeatFigure,
   lessons: LessonsFigure, lines: LinesFigure,
   lookup: LookupFigure, loss: LossFigure, memory: MemoryFigure, order: OrderFigure, penalty: PenaltyFigure,
   pooling: PoolingFigure, positions: PositionsFigure, race: RaceFigure,

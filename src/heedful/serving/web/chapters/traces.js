@@ -7,6 +7,7 @@ import { layersOf } from "/insight/drawing.js";
 import { get, post, traceNamed } from "../api.js";
 import { model, models } from "../served.js";
 import { state } from "../state.js";
+import { isAtOnce } from "../tracing.js";
 
 /** The translation model the figures look into: the one the page is about, else the first the server has. */
 export const translator = computed(() =>
@@ -62,10 +63,14 @@ export function useAnswer(path, body = null) {
   return answer.key === key ? answer : { status: "loading" };
 }
 
-/** The trace of an example; "lacking" where the model has none of the attentions [from, at] the figure is about. */
+/**
+ * The trace of an example; "lacking" where the model has none of the attentions [from, at] the figure is about, or no
+ * steps at all.
+ */
 export function useTrace(example, more = {}, uses = []) {
   const answer = useAnswer(example === null ? null : "/api/trace", example === null ? null : { ...example, ...more });
-  const isLacking = answer.status === "ready" && uses.some((use) => !useBetween(answer.data, ...use));
+  const isLacking = answer.status === "ready"
+    && (isAtOnce(answer.data) || uses.some((use) => !useBetween(answer.data, ...use)));
   return isLacking ? { status: "lacking" } : answer;
 }
 

@@ -3,7 +3,9 @@
 import { batch, html } from "/insight/vendor/preact.js";
 import { followKey } from "/insight/attention_map.js";
 import { BeamView } from "/insight/beam.js";
+import { GuessView } from "/insight/guesses.js";
 import { decodingWords, minused } from "/insight/decoding_words.js";
+import { ParallelView } from "/insight/parallel.js";
 import { useKeys } from "/insight/parts.js";
 import { DecodingView } from "/insight/steps.js";
 import { WithTrace } from "../sentence.js";
@@ -55,11 +57,23 @@ function Decoded({ data, layers }) {
   return html`
     <${Translation} data=${data} />
     ${isRefused && html`<p class="refusal" role="alert">${attribution.error}</p>`}
+    ${data.refinement && html`<${ParallelView} trace=${data} state=${state} language=${language()} />`}
     <${DecodingView} trace=${shown} layers=${layers} ...${shared} />
-    <${BeamView} trace=${shown} ...${shared} />`;
+    <${BeamView} trace=${shown} ...${shared} />
+    <${GuessView} trace=${shown} ...${shared} />`;
+}
+
+function Collapsed({ data }) {
+  return html`
+    <div class="outcome">
+      <p class="sentence target" aria-live="polite" lang=${data.target.language}>${data.target.text}</p>
+    </div>
+    <${ParallelView} trace=${data} state=${state} language=${language()} />`;
 }
 
 export function DecodingPage() {
   useKeys(onKey);
-  return html`<${WithTrace}>${({ data, layers }) => html`<${Decoded} data=${data} layers=${layers} />`}<//>`;
+  return html`<${WithTrace} atOnce=${Collapsed}>${({ data, layers }) => html`<${Decoded}
+    data=${data} layers=${layers}
+  />`}<//>`;
 }

@@ -47,6 +47,20 @@ const logged = (name, more = {}) => (run) => [
   { line: null, points: pointsOf(run, "train", (row) => row[name] ?? row.timing?.[name]), isThin: true, ...more },
 ];
 
+/** A curve for each process of a run that several train; of one process alone there is none. */
+const ofRanks = (value) => (run) => {
+  const numRanks = Math.max(0, ...journalOf(run).metrics.map((row) => row.timing?.ranks?.length ?? 0));
+  return Array.from({ length: numRanks }, (_, rank) => ({
+    line: null,
+    points: pointsOf(run, "train", (row) => value(row.timing?.ranks?.[rank])),
+    isThin: true,
+  }));
+};
+const RANKS = [
+  { name: "rank_speed", of: ofRanks((rank) => rank?.["tokens_per_second"]), fromZero: true },
+  { name: "rank_memory", of: ofRanks((rank) => rank && rank["memory_bytes"] / 2 ** 30), fromZero: true },
+];
+
 /** What there is a picture of: its curves for one run, and how it is drawn. */
 function chartsOf(runs) {
   const scores = SCORES.filter((name) => runs.some((run) => judged(name)(run)[0].points.length));
@@ -56,6 +70,7 @@ function chartsOf(runs) {
     { name: "learning_rate", of: logged("learning_rate", { isExact: true }), fromZero: true },
     { name: "gradient_norm", of: logged("gradient_norm") },
     { name: "tokens_per_second", of: logged("tokens_per_second"), fromZero: true },
+    ...RANKS.filter((chart) => runs.some((run) => chart.of(run).length)),
   ];
 }
 

@@ -8,11 +8,12 @@ import { change, follow, OF_SENTENCE, queryWith, state } from "../state.js";
 import { useTyped } from "../typing.js";
 import { answer, followQuestion, question, textOf } from "./translate_asking.js";
 import { Another, Differing, Heard, Shaded } from "./translate_output.js";
+import { foundTerms, TermsField } from "./translate_terms.js";
 import { EXAMPLES, words } from "./translate_words.js";
 
 const REST = 300; // milliseconds without typing before the text counts
 const MOST_LOOKED_INTO = 1000; // characters
-const LEFT = ["unchanged", "unknown_language", "unchanged_sentence", "unknown_sentence"]; // not translated
+const SAID = ["unchanged", "unknown_language", "unchanged_sentence", "unknown_sentence", "missing_term"];
 
 /** Another text, or other languages: what was chosen inside the last one does not hold. */
 const set = (changes) => change({ ...OF_SENTENCE, ...changes });
@@ -117,11 +118,12 @@ function Warnings({ warnings }) {
       <button type="button" class="plain" onClick=${() => chooseTarget(into)}>
         ${said.translateInto(nameOf(into))}</button></p>`}
     ${[...found].map(([code, message]) => html`<p key=${code} class="notice" title=${message}>
-      ${Object.hasOwn(said.warnings, code) ? said.warnings[code] : message}</p>`)}`;
+      ${code === "missing_term" ? said.missingTerms(message.replace(/^.*?: /, ""))
+        : Object.hasOwn(said.warnings, code) ? said.warnings[code] : message}</p>`)}`;
 }
 
-/** What is said of heard sentences that were left as they are. */
-const leftOf = (heard) => heard.flatMap((one) => one.warnings).filter(({ code }) => LEFT.includes(code));
+/** What is said of heard sentences beside that they are doubtful: they were left as they are, or lack a term. */
+const saidOf = (heard) => heard.flatMap((one) => one.warnings).filter(({ code }) => SAID.includes(code));
 
 function Translated({ chosen }) {
   const said = words();
@@ -137,7 +139,7 @@ function Translated({ chosen }) {
           ? html`<${Another} before=${whole.text} text=${another} language=${target.value} />`
           : html`<${Shaded} whole=${whole} language=${target.value} />`)}
         ${heard && html`<${Heard} sentences=${heard} language=${target.value} />
-          <${Warnings} warnings=${about.concat(leftOf(heard))} />`}
+          <${Warnings} warnings=${about.concat(saidOf(heard))} />`}
         ${whole && html`<${Warnings} warnings=${whole.warnings} />`}
       </div>
       <p class="unseen" aria-live="polite" lang=${target.value}>${whole || status === "ready" ? text : ""}</p>
@@ -154,7 +156,7 @@ function Translated({ chosen }) {
 function Others({ chosen, onChoose }) {
   const said = words();
   const { whole } = answer.value;
-  if (!whole?.text) return null;
+  if (!whole?.text || question.value.glossary) return null;
   const rows = [whole.text, ...whole.alternatives];
   return html`
     <${Card} title=${said.others} hint=${whole.alternatives.length > 0 ? said.othersHint : said.nothing}>
@@ -218,6 +220,7 @@ export function TranslatePage() {
     <section class="panes" aria-label=${said.title}>
       <div class="tongues"><${Direction} /></div>
       <${Text} /><${Translated} chosen=${chosen} />
+      <${TermsField} found=${status === "ready" ? foundTerms(answer.value) : null} />
     </section>
     <${Others} chosen=${chosen} onChoose=${choose} />
     <${Examples} />

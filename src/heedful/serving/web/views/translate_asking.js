@@ -3,6 +3,7 @@
 
 import { computed, effect, signal } from "/insight/vendor/preact.js";
 import { isAborted, listen, post } from "../api.js";
+import { termsOf } from "../glossary.js";
 import { model, target } from "../served.js";
 import { state } from "../state.js";
 
@@ -13,15 +14,21 @@ const NOTHING = { status: "none", request: null, whole: null, heard: null, about
 /**
  * {status: "none" | "loading" | "ready" | "refused" | "crowded", request, detected: a code or null,
  *  whole: {text, alternatives, units, direction, warnings, milliseconds} or null,
- *  heard: sentences {before, text, warnings} or null, about: warnings of the whole of what is heard,
+ *  heard: sentences {before, text, warnings, terms} or null, about: warnings of the whole of what is heard,
  *  error: {sentence, status, seconds}}
  */
 export const answer = signal(NOTHING);
 
 const attempts = signal(0);
 
-/** What the beam holds beside the best: for more, the search would be another one, with another translation. */
+const pairs = computed(() => termsOf(state.glossary.value).pairs);
+
+/**
+ * What the beam holds beside the best: for more, the search would be another one, with another translation. So it is
+ * for terms, which are put where they belong in one translation only.
+ */
 const numAlternatives = computed(() => {
+  if (pairs.value.length > 0) return 0;
   const beam = state.beam.value ?? model.value?.beam ?? 1;
   return Math.max(0, Math.min(MOST_ALTERNATIVES, Math.trunc(beam) - 1));
 });
@@ -33,6 +40,7 @@ export const question = computed(() => ({
   target: target.value,
   model: model.value?.id,
   ...(state.beam.value === null ? {} : { beam: state.beam.value }),
+  ...(pairs.value.length === 0 ? {} : { glossary: pairs.value }),
   alternatives: numAlternatives.value,
   details: true,
 }));
@@ -100,11 +108,11 @@ async function hearSentences(asking, request, leaving) {
     if (name === "error") throw new Error(data.error);
     if (name === "done") about = data.warnings;
     if (name !== "sentence") return;
-    sentences.push({ before: data.before, text: data.text, warnings: data.warnings });
+    sentences.push({ before: data.before, text: data.text, warnings: data.warnings, terms: data.terms ?? [] });
     tell("loading");
   };
-  const { q, source, target: into, model: id, beam } = asking;
-  await listen("/api/translate/stream", { body: { q, source, target: into, model: id, beam }, signal: leaving, hear });
+  const { alternatives, details, ...body } = asking;
+  await listen("/api/translate/stream", { body, signal: leaving, hear });
   tell("ready");
 }
 

@@ -2,6 +2,7 @@
 // data out; they know nothing of the page. Words are cut as the server cuts them for its alignments.
 
 import { SPACE_MARK, beginsWord, byteOf } from "../word_bounds.js";
+import { withTerms } from "./translate_terms.js";
 
 const LEVELS = [0.75, 0.5, 0.25];
 
@@ -69,7 +70,7 @@ export function linesOf(text, units) {
     const row = at > 0 ? [{ text: line.slice(0, at) }] : [];
     while (rest.length > 0 && rest[0].text && line.startsWith(rest[0].text, at)) {
       const unit = rest.shift();
-      row.push(...wordsOf(unit));
+      row.push(...withTerms(wordsOf(unit), unit.terms ?? []));
       at += unit.text.length;
       if (line[at] === " ") row.push({ text: line[at++] });
     }

@@ -6,6 +6,7 @@ import { alongRow } from "/insight/parts.js";
 import { levelOf, linesOf, surenessOf } from "./translate_confidence.js";
 import { Reliability } from "./translate_reliability.js";
 import { differences } from "../differences.js";
+import { withTerms } from "./translate_terms.js";
 import { words } from "./translate_words.js";
 
 const NUM_LEAST_SURE = 3;
@@ -20,7 +21,8 @@ function numbersOf(word) {
   const parts = word.pieces.map(([letters, probability]) => `${letters} ${percent(probability)}`).join(" · ");
   const rightness = word.confidence === null ? "" : said.right(percent(word.confidence));
   const inParts = word.pieces.length > 1 ? said.parts(parts) : "";
-  return said.word(word.text, percent(word.probability)) + inParts + rightness;
+  const wanted = word.term ? said.ofTerm(word.term) : "";
+  return said.word(word.text, percent(word.probability)) + inParts + rightness + wanted;
 }
 
 /** Words in lines; `current` is the number of the one that is told about. */
@@ -31,11 +33,12 @@ export function Shaded({ whole, language }) {
   const all = lines.flat().filter((part) => part.pieces);
   let number = -1;
   const show = (part) => {
-    if (!part.pieces) return part.text;
+    if (!part.pieces) return part.term ? html`<span class="term">${part.text}</span>` : part.text;
     const own = ++number;
     return html`<span
-      class="sure" data-level=${levelOf(surenessOf(part))} tabindex=${own === (current ?? 0) ? 0 : -1}
-      aria-label=${numbersOf(part)} aria-current=${own === current ? "true" : null}
+      class=${part.term ? "sure term" : "sure"} data-level=${levelOf(surenessOf(part))}
+      tabindex=${own === (current ?? 0) ? 0 : -1} aria-label=${numbersOf(part)}
+      aria-current=${own === current ? "true" : null}
       onMouseEnter=${() => setCurrent(own)} onFocus=${() => setCurrent(own)}
     >${part.text}</span>`;
   };
@@ -67,6 +70,7 @@ function Confidence({ words: all, told }) {
       <p class="levels"><span>${said.sure}</span>
         ${said.levels.map((level, number) => html`<span key=${number}>
           <i class="sure" data-level=${number}></i>${level}</span>`)}
+        ${all.some((word) => word.term) && html`<span><i class="term"></i>${said.isTerm}</span>`}
       </p>
     </div>`;
 }
@@ -90,8 +94,10 @@ export function Heard({ sentences, language }) {
   const doubtful = sentences.filter((one) => one.warnings.length > 0).length;
   return html`
     <div class="output long" lang=${language} dir="auto">
-      <p>${sentences.map(({ before, text, warnings }, number) => [
-        before, html`<span key=${number} class=${warnings.length > 0 ? "doubtful" : ""}>${text}</span>`,
+      <p>${sentences.map(({ before, text, warnings, terms }, number) => [
+        before, html`<span key=${number} class=${warnings.length > 0 ? "doubtful" : ""}>${withTerms([{ text }], terms)
+          .map((part) => (part.term ? html`<span class="term" title=${said.ofTerm(part.term)}>${part.text}</span>`
+            : part.text))}</span>`,
       ])}</p>
     </div>
     <div class="confidence">

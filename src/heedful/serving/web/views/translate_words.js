@@ -46,6 +46,19 @@ const TRANSLATE_WORDS = {
         ? "One sentence came with a warning; it is underlined."
         : `${count} sentences came with a warning; they are underlined.`,
     noShading: "A long text comes sentence by sentence, without probabilities and alternatives.",
+    terms: "Terms",
+    termsHint: "words you insist on",
+    termsHelp: "One a line: a word of the text = what it becomes. Several forms: | between them.",
+    termsExample: "station = Haltestelle\nticket = Fahrkarte | Fahrschein",
+    termsFound: (found) =>
+      found.length === 0 ? "none of them is in this translation" : `in this translation: ${found.join(", ")}`,
+    termsUnread: (lines) =>
+      lines.length === 1
+        ? `Line ${lines[0]} is no term yet: it needs a word, “=” and what it becomes.`
+        : `Lines ${lines.join(", ")} are no terms yet: each needs a word, “=” and what it becomes.`,
+    ofTerm: (source) => `; your term for “${source}”`,
+    isTerm: "your terms",
+    missingTerms: (names) => `The translation lacks terms you asked for: ${names}`,
     others: "Other translations",
     othersHint: "What the search found next; marked is what differs. Choose one to see it.",
     best: "The model's choice",
@@ -125,6 +138,15 @@ const TRANSLATE_WORDS = {
     sentences: (done) => `${done} 个句子`,
     doubtful: (count) => `有 ${count} 个句子带有提醒，已用下划线标出。`,
     noShading: "长文本逐句译出，不附概率和其他译法。",
+    terms: "术语",
+    termsHint: "指定某些词的译法",
+    termsHelp: "每行一个：原文中的词 = 译文中的词。几种说法都可以时，用 | 隔开。",
+    termsExample: "station = Haltestelle\nticket = Fahrkarte | Fahrschein",
+    termsFound: (found) => (found.length === 0 ? "译文中没有用到" : `译文中用到：${found.join("、")}`),
+    termsUnread: (lines) => `第 ${lines.join("、")} 行还不是术语：需要一个词、“=”和它的译法。`,
+    ofTerm: (source) => `；这是您为“${source}”指定的译法`,
+    isTerm: "您的术语",
+    missingTerms: (names) => `译文中缺少您指定的词：${names}`,
     others: "其他译法",
     othersHint: "搜索得到的其他结果，不同之处已标出。点选即可查看。",
     best: "模型的选择",
