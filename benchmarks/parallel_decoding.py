@@ -17,12 +17,13 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from heedful import load
 from heedful.config.training import DecodingConfig
-from heedful.data.readers import open_bytes
+from heedful.data.opening import open_bytes
 from heedful.decoding import Fertile
 from heedful.evaluation.scores import score_corpus
 from heedful.tasks.translation.translator import Translator
@@ -123,7 +124,7 @@ def _row(system: System, base: System, references: list[str], tokenize: str) -> 
     }
 
 
-def _print(rows: list[dict[str, str | float]]) -> None:
+def _print(rows: list[dict[str, Any]]) -> None:
     print(f"{'system':<34} {'BLEU':>18} {'alone':>16} {'64 at once':>24}")
     for row in rows:
         print(

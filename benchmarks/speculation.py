@@ -22,7 +22,7 @@ import ctranslate2
 import torch
 
 from decode_cpu import CT2, Sentences, runner
-from heedful.data.readers import open_bytes
+from heedful.data.opening import open_bytes
 from heedful.decoding import Round, SearchRequest, Speculative
 from heedful.interop.ctranslate2 import export_ctranslate2
 from heedful.storage.descriptions import TranslatorDescription

@@ -63,7 +63,7 @@ def train(
 
 
 def _with_its_data(run: "AnyRun", device: str | None) -> "AnyRun":
-    """Let a teacher translate the training text where the run asks for that, and train the teacher where there is none."""
+    """Have the training text translated by a teacher where the run asks for it, and train that first if need be."""
     from heedful.config.translation import TranslationRun
     from heedful.tasks.translation.distilled_data import with_distilled_data
     from heedful.training.distribution.ranks import is_one_of_many

@@ -36,7 +36,8 @@ def _shards(folder: Path) -> dict[str, tuple[str | int, ...]]:
     with pa.ipc.new_stream(folder / "b.arrow", table.schema) as stream:
         stream.write_table(table)
     named = ("s", "t")
-    plain = {"a.tsv": (0, 1), "a.tsv.gz": (0, 1), "a.tsv.xz": (0, 1), "a.jsonl.zst": named, "a.parquet": named}
+    plain: dict[str, tuple[str | int, ...]] = dict.fromkeys(("a.tsv", "a.tsv.gz", "a.tsv.xz"), (0, 1))
+    plain |= {"a.jsonl.zst": named, "a.parquet": named}
     return {**plain, "b.parquet": ("translation.en", "translation.de"), "a.arrow": named, "b.arrow": (0, 1)}
 
 
