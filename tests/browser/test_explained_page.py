@@ -59,7 +59,7 @@ def test_everything_is_there_and_fits(
 ) -> None:
     with opened(page_file, width=width, color_scheme=scheme) as page:
         assert page.inner_text("h1") == trace.text
-        assert page.locator("section").count() == 3
+        assert page.locator("section").count() == 4  # attention, steps, search, guesses
         assert painted(page, ".lines canvas") > 1000
         assert painted(page, ".scroll > canvas") > 1000
         layers, heads = trace.weights["cross"].shape[:2]

@@ -53,7 +53,7 @@ def test_every_position_says_what_the_server_says(
     assert layers[-1]["text"] == payload["target"]["text"]
     assert fates.count("blank") > 0, "or both would be merged"
     with visited(bundled_server, HERE, locale="en-US") as page:
-        page.wait_for_selector(".positions")
+        page.wait_for_selector(".written-at-once")
         places, slider = page.locator(".place"), page.get_by_role("slider")
         assert places.count() == len(refinement["copies"]) == 2 * len(payload["source"]["tokens"])
         assert page.locator(".place.copy").count() == places.count()
@@ -84,17 +84,17 @@ def test_every_position_says_what_the_server_says(
 
 def test_it_is_played_shared_and_goes_along(visited: Visit, bundled_server: ServerProcess) -> None:
     with visited(bundled_server, f"{HERE}&pass=3", locale="en-US") as page:
-        page.wait_for_selector('.positions[data-moment="2"]')
+        page.wait_for_selector('.written-at-once[data-moment="2"]')
         page.locator("h2").click()
         page.keyboard.press("ArrowLeft")
-        page.wait_for_selector('.positions[data-moment="1"]')
+        page.wait_for_selector('.written-at-once[data-moment="1"]')
         page.keyboard.press("p")
-        page.wait_for_selector('.positions[data-moment="collapsed"]')
+        page.wait_for_selector('.written-at-once[data-moment="collapsed"]')
         page.get_by_role("link", name="Attention").click()
         page.locator(".empty", has_text="writes all positions at once").wait_for()
         page.get_by_role("link", name="Heads").click()
         page.locator(".empty a").click()
-        page.wait_for_selector(".positions")
+        page.wait_for_selector(".written-at-once")
         page.get_by_role("link", name="Translate", exact=True).click()
         page.locator(".output", has_text="heute sehen sieben sehr sehr alte Hunde").wait_for()
 
@@ -102,7 +102,7 @@ def test_it_is_played_shared_and_goes_along(visited: Visit, bundled_server: Serv
 @pytest.mark.parametrize("width", [1440, 390])
 def test_it_speaks_chinese_and_fits(visited: Visit, bundled_server: ServerProcess, width: int) -> None:
     with visited(bundled_server, HERE, width=width, locale="zh-CN", color_scheme="dark") as page:
-        page.wait_for_selector(".positions")
+        page.wait_for_selector(".written-at-once")
         assert page.locator("section h2").all_inner_texts() == ["所有位置一次写出"]
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -145,7 +145,7 @@ def test_fertilities_stand_over_the_source(visited: Visit, server: ServerProcess
     refinement = found["refinement"]
     assert refinement["fertilities"] is not None
     with visited(server, f"?view=decoding&source=en&target=de&text={quote(text)}", locale="en-US") as page:
-        page.wait_for_selector(".positions")
+        page.wait_for_selector(".written-at-once")
         card = page.get_by_role("region", name="All positions at once")
         assert [one.split("×")[1] for one in card.locator(".of").all_inner_texts()] == [
             str(count) for count in refinement["fertilities"]

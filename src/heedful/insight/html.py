@@ -26,9 +26,13 @@ _PAGES = {
 }
 """The module that shows a payload, and its styles, by the payload's `format`."""
 
+_ONLY_WITH = {"parallel.js": "refinement"}
+"""Modules that show what a payload may lack, and its field: a file is sent around, so it is kept small."""
+
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w./-]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|const) (\w+))", re.MULTILINE)
-_COMMENT = re.compile(r"^ *(?://.*|/\*\*(?s:.*?)\*/)\n", re.MULTILINE)  # a file that is sent around is kept small
+_COMMENT = re.compile(r"^ *(?://.*|/\*\*(?s:.*?)\*/)\n", re.MULTILINE)
+_INDENT = re.compile("^ +", re.MULTILINE)
 _EXPORTED_LIST = re.compile(r"export\{([^}]*)\};?\s*$")  # as minified modules end
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 
@@ -43,6 +47,7 @@ def render_page(
 def render_payload(payload: Mapping[str, Any]) -> str:
     """Return the whole document of a trace of any task."""
     main, styles = _PAGES[payload["format"]]
+    needless = frozenset(name for name, field in _ONLY_WITH.items() if payload.get(field) is None)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -60,7 +65,7 @@ def render_payload(payload: Mapping[str, Any]) -> str:
 <script>
 "use strict";
 (() => {{
-{_script(main)}}})();
+{_script(main, needless - {main})}}})();
 </script>
 </body>
 </html>
@@ -81,12 +86,15 @@ def embed_json(payload: object) -> str:
 
 
 @cache
-def _script(main: str) -> str:
-    """Put a main module and all it imports, each after those it needs, into one script."""
+def _script(main: str, needless: frozenset[str] = frozenset()) -> str:
+    """Put a main module and all it imports, each after those it needs, into one script; `needless` ones stay empty."""
     functions: dict[str, str] = {}
 
     def add(name: str) -> None:
         if name in functions:
+            return
+        if name in needless:
+            functions[name] = f'modules["{name}"] = {{}};\n'
             return
         text = _read(name)
         for _, needed in _IMPORT.findall(text):
@@ -99,7 +107,7 @@ def _script(main: str) -> str:
 
 def _as_function(module: str) -> str:
     """Turn imports into names taken from the modules there are, and exports into the value that is returned."""
-    body = _IMPORT.sub(r'const {\1} = modules["\2"];\n', _COMMENT.sub("", module))
+    body = _IMPORT.sub(r'const {\1} = modules["\2"];\n', _INDENT.sub("", _COMMENT.sub("", module)))
     exported = _EXPORT.findall(body)
     if listed := _EXPORTED_LIST.search(body):
         names = (pair.strip().split(" as ") for pair in listed[1].split(","))

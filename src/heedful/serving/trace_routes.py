@@ -197,7 +197,7 @@ def _traced(translator: Translator, asked: TraceRequest, languages: TranslationR
         prefix_ids=asked.prefix_ids or (),
     )
     refinement = refinement_payload(translator, plan, sentence=asked.sentence)
-    return {**to_payload(trace), "refinement": refinement}
+    return to_payload(trace) if refinement is None else {**to_payload(trace), "refinement": refinement}
 
 
 def _pair(translator: Translator, asked: TracedRequest) -> ForcedPair:

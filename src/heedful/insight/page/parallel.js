@@ -49,7 +49,7 @@ export function AtOnce({ trace, state, language, hearsKeys = false }) {
       said=${decodingWords(language)}
     />
     <p class="unseen" aria-live="polite">${playing.isPlaying ? "" : told}</p>
-    <div class="positions" data-moment=${moments[at]}>
+    <div class="written-at-once" data-moment=${moments[at]}>
       ${trace.source.tokens.map((token, number) => html`<${Copies}
         key=${number} refinement=${refinement} number=${number} token=${token} moment=${moments[at]} said=${said}
       />`)}
