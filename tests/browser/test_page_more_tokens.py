@@ -60,7 +60,7 @@ def test_the_small_translator_does_what_the_text_says(visited: Visit, bundled_se
     assert "·" in said[where[0] : where[-1]]
     with visited(bundled_server, HERE, locale="en-US") as page:
         figure = go_to(page, 7, "atOnce")
-        page.wait_for_selector("aside .positions")
+        page.wait_for_selector("aside .written-at-once")
         for moment, text in ((1, first), (2, second), (5, last)):
             figure.get_by_role("slider").fill(str(moment))
             assert figure.locator(".so-far").inner_text() == text

@@ -64,7 +64,8 @@ def test_every_problem_is_reported_at_once_by_the_path_a_user_would_write() -> N
         "the override `nonsense` must have the form section.key=value.",
         '`name` must be letters, digits, `.`, `_` and `-`, with a letter or digit first, but is "a b".',
         "`data.train` must have at least 1, but has 0.",
-        '`data.validation.0.kind` must be one of "lines", "tsv", "jsonl", "shards", but is "linez". Did you mean "lines"?',
+        '`data.validation.0.kind` must be one of "lines", "tsv", "jsonl", "shards", but is "linez". '
+        'Did you mean "lines"?',
         "`data.validation.1.target` must be given, but is missing.",
         "`model.dimm` is not a setting. Did you mean `model.dim`?",
         '`training.batch_tokens` must be a whole number, but is "8".',
