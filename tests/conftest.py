@@ -8,6 +8,7 @@ import os
 # Before torch is imported: the suite runs in several processes, and commands started by a test inherit this.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,11 @@ from tests.support.commands import Command, environment_of
 # A property may take as long as it takes on a busy machine; what it draws is the same in every run of one version.
 hypothesis.settings.register_profile("heedful", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("heedful")
+
+
+# A run in the background of a shell ignores Ctrl-C, and so would every command that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
