@@ -24,7 +24,7 @@ from heedful.config.presets import transformer_base
 from heedful.decoding import SearchRequest, Stepwise
 from heedful.engines.int8.engine import Int8Transformer
 from heedful.interop.ctranslate2 import export_ctranslate2
-from marian_peer import marian_of
+from marian_peer import generated, marian_of
 from stables import Contestant
 from successor import BOS, EOS, PAD, UNK, as_folder, build_successor_model, draw_sentences
 from table import Row, compare, race, report
@@ -97,19 +97,8 @@ def hugging_face_engine(threads: int) -> Engine:
     torch.set_num_threads(threads)
     theirs = marian_of(build_successor_model(VOCAB, transformer_base()))
 
-    @torch.inference_mode()
     def run(sentences: Sentences, beam_size: int) -> list[list[int]]:
-        ids, mask = pad(sentences)
-        output = theirs.generate(
-            input_ids=ids,
-            attention_mask=mask.long(),
-            num_beams=beam_size,
-            do_sample=False,
-            min_new_tokens=LENGTH,
-            max_new_tokens=LENGTH,
-            suppress_tokens=[PAD, BOS, UNK],
-        )
-        return output[:, 1:].tolist()
+        return generated(theirs, *pad(sentences), beam_size=beam_size, length=LENGTH)
 
     return run
 

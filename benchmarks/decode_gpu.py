@@ -33,7 +33,7 @@ from heedful.models.transformer import Transformer
 from heedful.storage.descriptions import TranslatorDescription
 from heedful.storage.locate import find_model_folder
 from heedful.storage.model_folder import load_model_folder
-from marian_peer import marian_of
+from marian_peer import generated, marian_of
 from successor import BOS, EOS, PAD, UNK, build_successor_model, draw_sentences
 from table import Row, compare, race, report
 
@@ -84,19 +84,8 @@ def hugging_face_engine(dtype: torch.dtype) -> Engine:
     """`MarianMTModel.generate` with our weights."""
     theirs = marian_of(base_model()).to("cuda", dtype)
 
-    @torch.inference_mode()
     def run(sentences: Sentences, beam_size: int) -> list[list[int]]:
-        ids, mask = pad(sentences)
-        output = theirs.generate(
-            input_ids=ids,
-            attention_mask=mask.long(),
-            num_beams=beam_size,
-            do_sample=False,
-            min_new_tokens=LENGTH,
-            max_new_tokens=LENGTH,
-            suppress_tokens=[PAD, BOS, UNK],
-        )
-        return output[:, 1:].tolist()
+        return generated(theirs, *pad(sentences), beam_size=beam_size, length=LENGTH)
 
     return run
 

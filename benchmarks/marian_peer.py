@@ -1,11 +1,13 @@
 """The benchmarks' model as Hugging Face's Marian: the same weights, loaded and checked."""
 
+import torch
+from torch import Tensor
 from transformers import MarianConfig, MarianMTModel
 
 from heedful.interop.marian_weights import layers_to_marian
 from heedful.models.transformer import Transformer
 from heedful.storage.model_folder import weights_of
-from successor import BOS, EOS, PAD
+from successor import BOS, EOS, PAD, UNK
 
 
 def marian_of(model: Transformer) -> MarianMTModel:
@@ -37,3 +39,19 @@ def marian_of(model: Transformer) -> MarianMTModel:
     assert not any(".layers." in name for name in missing), missing
     theirs.tie_weights()
     return theirs
+
+
+@torch.inference_mode()
+def generated(theirs: MarianMTModel, ids: Tensor, mask: Tensor, *, beam_size: int, length: int) -> list[list[int]]:
+    """Return what `generate` writes for ids where mask, both [batch, source_len]: `length` tokens each."""
+    output = theirs.generate(
+        input_ids=ids,
+        attention_mask=mask.long(),
+        num_beams=beam_size,
+        do_sample=False,
+        min_new_tokens=length,
+        max_new_tokens=length,
+        suppress_tokens=[PAD, BOS, UNK],
+    )
+    written: list[list[int]] = output[:, 1:].tolist()
+    return written
