@@ -18,9 +18,14 @@ from heedful.decoding import Fertile
 from heedful.errors import UserError
 from heedful.insight.refinement import trace_refinement
 from heedful.tasks.translation.load import load_translator
-from heedful.tasks.translation.request import TranslationRequest
 from tests.support.commands import Command, environment_of
-from tests.support.family_run import HOSTILE, TEXT, ask_about_text
+from tests.support.family_run import (
+    HOSTILE,
+    TEXT,
+    ask_about_text,
+    expect_a_line_for_any_line,
+    expect_alternatives_prefixes_and_terms,
+)
 from tests.support.numbers_and_things import CONFIG, write_pairs
 
 TEACHER = (
@@ -104,24 +109,11 @@ def test_what_does_not_go_together_is_refused_in_a_sentence(heedful: Command, ru
 
 
 def test_alternatives_prefixes_and_terms_are_searched_for(heedful: Command, run: Path, tmp_path: Path) -> None:
-    translator = load_translator(run)
-    [found] = translator.translate_detailed([TEXT], beam_size=4, n_best=3)
-    assert found.alternatives[0].text == "zehn häuser"
-    assert len(found.alternatives) == 3
-    [forced] = translator.translate_detailed([TEXT], request=TranslationRequest(prefix="drei"))
-    assert forced.text.startswith("drei")
-    (tmp_path / "terms.tsv").write_text("houses\tbücher\n", encoding="utf-8")
-    result = heedful("translate", "--model", run, "--glossary", tmp_path / "terms.tsv", TEXT)
-    assert "bücher" in result.stdout.decode().lower()
+    expect_alternatives_prefixes_and_terms(heedful, run, tmp_path)
 
 
 def test_any_line_is_a_line_and_the_same_in_any_batch(heedful: Command, run: Path) -> None:
-    lines = "".join(line + "\n" for line in HOSTILE).encode()
-    result = heedful("translate", "--model", run, stdin=lines)
-    assert result.returncode == 0, result.stderr.decode()
-    assert result.stdout.count(b"\n") == len(HOSTILE)
-    translator = load_translator(run)
-    assert translator.translate([*HOSTILE, TEXT]) == [translator.translate(line) for line in [*HOSTILE, TEXT]]
+    expect_a_line_for_any_line(heedful, run)
 
 
 def test_a_trace_shows_copies_fertilities_and_four_attentions(heedful: Command, run: Path, tmp_path: Path) -> None:

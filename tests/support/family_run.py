@@ -12,6 +12,8 @@ from benchmarks.load import ServerProcess
 from heedful.config.models import ModelConfig
 from heedful.models import build_model
 from heedful.storage.model_folder import ModelFolder, save_model_folder, weights_of
+from heedful.tasks.translation.load import load_translator
+from heedful.tasks.translation.request import TranslationRequest
 from tests.support.commands import Command
 from tests.support.forked_server import ForkedServer
 from tests.support.small_run import CONFIG, write_corpus
@@ -51,6 +53,29 @@ def trained(heedful: Command, root: Path, kind: str, *changes: str) -> Path:
 def ask_about_text(server: ServerProcess, path: str, **fields: object) -> dict[str, Any]:
     """Ask a server for something about TEXT."""
     return answer(server, path, {"q": TEXT, "source": "en", "target": "de", **fields})
+
+
+def expect_alternatives_prefixes_and_terms(heedful: Command, run: Path, folder: Path) -> None:
+    """Ask the model of a run for three outputs of TEXT, for one that begins as is said, and for one with a term."""
+    translator = load_translator(run)
+    [found] = translator.translate_detailed([TEXT], beam_size=4, n_best=3)
+    assert found.alternatives[0].text == "zehn häuser"
+    assert len(found.alternatives) == 3
+    [forced] = translator.translate_detailed([TEXT], request=TranslationRequest(prefix="drei"))
+    assert forced.text.startswith("drei")
+    (folder / "terms.tsv").write_text("houses\tbücher\n", encoding="utf-8")
+    result = heedful("translate", "--model", run, "--glossary", folder / "terms.tsv", TEXT)
+    assert "bücher" in result.stdout.decode().lower()
+
+
+def expect_a_line_for_any_line(heedful: Command, run: Path) -> None:
+    """Give the model of a run hostile lines: each is a line again, and the same whatever it stands beside."""
+    lines = "".join(line + "\n" for line in HOSTILE).encode()
+    result = heedful("translate", "--model", run, stdin=lines)
+    assert result.returncode == 0, result.stderr.decode()
+    assert result.stdout.count(b"\n") == len(HOSTILE)
+    translator = load_translator(run)
+    assert translator.translate([*HOSTILE, TEXT]) == [translator.translate(line) for line in [*HOSTILE, TEXT]]
 
 
 @contextmanager
