@@ -87,3 +87,10 @@ def test_parts_that_do_not_fit_the_processes_are_refused_in_a_sentence(config: P
     assert process.returncode == 2
     assert "`training.distribution.parts` must be a multiple of the number of processes, 2, but is 3." in told
     assert "Traceback" not in told
+
+
+def test_restarts_without_processes_are_refused(config: Path) -> None:
+    process = start(config, "alone", "--max-restarts", "2")
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert "`--max-restarts` must go with --processes" in told

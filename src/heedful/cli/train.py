@@ -25,8 +25,9 @@ def train(
         typer.Option(metavar="N", min=1, help="Train with N processes of this machine, each on a GPU of its own."),
     ] = None,
     max_restarts: Annotated[
-        int, typer.Option(metavar="N", min=0, help="With --processes: how often all start again when one has died.")
-    ] = 3,
+        int | None,
+        typer.Option(metavar="N", min=0, help="With --processes: how often all start again when one has died, or 3."),
+    ] = None,
 ) -> None:
     """Train a model as CONFIG describes, into a run folder that is never overwritten.
 
@@ -52,8 +53,10 @@ def train(
             num_processes=processes,
             resume=resume,
             device=device,
-            max_restarts=max_restarts,
+            max_restarts=3 if max_restarts is None else max_restarts,
         )
+    elif max_restarts is not None:
+        raise UserError("`--max-restarts` must go with --processes, which starts them.")
     else:
         result = _trained(_with_its_data(run, device), resume=resume, device=device)
     note(f"The model is in {result.model_folder}.")
